@@ -1,0 +1,4 @@
+// The three-node Kubernetes on which the product is shown and tested: kept apart from the product's go.mod.
+module github.com/valkeykube/valkeykube/hack/cluster
+
+go 1.26.0
