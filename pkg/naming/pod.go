@@ -86,7 +86,9 @@ func SystemUsers() []string {
 }
 
 // SentinelSystemUsers are the product's own users on Sentinels.
-func SentinelSystemUsers() []string { return []string{UserAgent, UserAPIServer, UserOperator, UserPeer} }
+func SentinelSystemUsers() []string {
+	return []string{UserAgent, UserAPIServer, UserOperator, UserPeer}
+}
 
 // The product's own installation.
 const (

@@ -128,8 +128,8 @@ type ValkeyNodeSpec struct {
 	// +optional
 	// +k8s:optional
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
-	// workloadRevision is the revision of the pod template that the owner has authorised. A change of the template that would
-	// restart the pod waits until the revision is named here. Empty: whatever comes is authorised (a node made by hand).
+	// workloadRevision is the revision of this spec that the owning Valkey has authorised. A change that would restart the pod waits
+	// until its revision, shown in status.pendingRevision, is named here. The first pod needs none, and neither does a node made by hand.
 	// +optional
 	// +k8s:optional
 	WorkloadRevision string `json:"workloadRevision,omitempty"`
