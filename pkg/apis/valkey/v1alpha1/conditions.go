@@ -1,0 +1,157 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+// Condition types and reasons are part of the API: they are listed in docs/status.md, and a test compares the list with this
+// file. A condition that has not been reported yet is Unknown.
+
+// Condition types that several kinds have.
+const (
+	// ConditionReady is True while the object serves: for a Valkey, while its primary is ready and accepts writes.
+	ConditionReady = "Ready"
+	// ConditionProgressing is True while a change is on its way.
+	ConditionProgressing = "Progressing"
+	// ConditionDegraded is True while less is there than was asked for.
+	ConditionDegraded = "Degraded"
+	// ConditionConfigurationWarning is True while something in the spec is accepted and has no effect, or is unwise.
+	ConditionConfigurationWarning = "ConfigurationWarning"
+)
+
+// Condition types of a Valkey.
+const (
+	// ConditionPrimaryElected is True while exactly one node is primary and nobody who may say so disputes it.
+	ConditionPrimaryElected = "PrimaryElected"
+	// ConditionReplicationHealthy is True while every replica follows the primary with its link up and its copy complete.
+	ConditionReplicationHealthy = "ReplicationHealthy"
+	// ConditionMonitored is True while every Sentinel holds the monitor at the real primary. Only in mode Sentinel.
+	ConditionMonitored = "Monitored"
+	// ConditionSentinelQuorumHealthy is True while the Sentinels could agree on and authorise a failover. Only in mode Sentinel.
+	ConditionSentinelQuorumHealthy = "SentinelQuorumHealthy"
+)
+
+// Condition types of a ValkeyNode.
+const (
+	// ConditionPersistentVolumeClaimReady is True while the node's claim is bound.
+	ConditionPersistentVolumeClaimReady = "PersistentVolumeClaimReady"
+	// ConditionPersistentVolumeClaimSizeReady is True while the volume has the size that is asked for.
+	ConditionPersistentVolumeClaimSizeReady = "PersistentVolumeClaimSizeReady"
+	// ConditionLiveConfigApplied is True while the running server reports the configuration that is asked for.
+	ConditionLiveConfigApplied = "LiveConfigApplied"
+	// ConditionACLApplied is True while the running server has loaded the ACL file that is asked for.
+	ConditionACLApplied = "ACLApplied"
+	// ConditionWorkloadRollPending is True while a changed pod template waits to be authorised.
+	ConditionWorkloadRollPending = "WorkloadRollPending"
+)
+
+// Condition types of a ValkeySentinel.
+const (
+	// ConditionQuorumHealthy is True while enough Sentinels are there to agree on and authorise failovers.
+	ConditionQuorumHealthy = "QuorumHealthy"
+	// ConditionMonitorConflict is True while a Valkey that is selected is monitored by an older ValkeySentinel.
+	ConditionMonitorConflict = "MonitorConflict"
+)
+
+// Reasons that several conditions and kinds have. They are also values of status.reason.
+const (
+	// ReasonAsExpected means that everything is as asked for.
+	ReasonAsExpected = "AsExpected"
+	// ReasonNotYetObserved means that there has not been a look yet.
+	ReasonNotYetObserved = "NotYetObserved"
+	// ReasonStarting means that the first pods are not ready yet.
+	ReasonStarting = "Starting"
+	// ReasonForeignObject means that an object with the name of one of ours exists and belongs to somebody else; it is left alone.
+	ReasonForeignObject = "ForeignObject"
+	// ReasonApplyFailed means that the API refused an object of ours.
+	ReasonApplyFailed = "ApplyFailed"
+	// ReasonSecretMissing means that a Secret, or a key in it, that the spec names does not exist.
+	ReasonSecretMissing = "SecretMissing"
+	// ReasonIgnoredConfiguration means that directives which the product owns are set in the spec, and ignored.
+	ReasonIgnoredConfiguration = "IgnoredConfiguration"
+	// ReasonPodsNotReady means that some pods are not ready.
+	ReasonPodsNotReady = "PodsNotReady"
+	// ReasonRolling means that pods are being replaced, one after the other.
+	ReasonRolling = "Rolling"
+	// ReasonScaling means that nodes are being added or removed.
+	ReasonScaling = "Scaling"
+	// ReasonTerminating means that the object, or its namespace, is being deleted.
+	ReasonTerminating = "Terminating"
+)
+
+// Reasons of a Valkey.
+const (
+	// ReasonPrimaryServing means that one primary serves.
+	ReasonPrimaryServing = "PrimaryServing"
+	// ReasonBootstrapping means that there never was a primary and the first one is starting.
+	ReasonBootstrapping = "Bootstrapping"
+	// ReasonNoPrimary means that no reachable node is primary.
+	ReasonNoPrimary = "NoPrimary"
+	// ReasonPrimaryUnreachable means that the node that is primary does not answer.
+	ReasonPrimaryUnreachable = "PrimaryUnreachable"
+	// ReasonPrimaryNotReady means that the primary answers and its pod is not ready.
+	ReasonPrimaryNotReady = "PrimaryNotReady"
+	// ReasonSeveralPrimaries means that more than one node accepts writes.
+	ReasonSeveralPrimaries = "SeveralPrimaries"
+	// ReasonSentinelsDisagree means that the Sentinels do not name one primary.
+	ReasonSentinelsDisagree = "SentinelsDisagree"
+	// ReasonSentinelDiffers means that the Sentinels name another primary than the nodes do.
+	ReasonSentinelDiffers = "SentinelDiffers"
+	// ReasonFailoverInProgress means that a failover is in flight.
+	ReasonFailoverInProgress = "FailoverInProgress"
+	// ReasonPrimaryLost means that the primary is gone and a replica is about to be promoted.
+	ReasonPrimaryLost = "PrimaryLost"
+	// ReasonNoCandidate means that no node may take over: none is reachable, in sync and with data.
+	ReasonNoCandidate = "NoCandidate"
+	// ReasonPersonMustDecide means that mode None leaves it to a person to promote a node: see the subresource "failover".
+	ReasonPersonMustDecide = "PersonMustDecide"
+	// ReasonNoReplicas means that there are no replicas to speak of.
+	ReasonNoReplicas = "NoReplicas"
+	// ReasonReplicaNotSynced means that a replica's link is down or its copy is not complete.
+	ReasonReplicaNotSynced = "ReplicaNotSynced"
+	// ReasonWrongPrimary means that a replica follows something else than the primary.
+	ReasonWrongPrimary = "WrongPrimary"
+	// ReasonMemberUnreachable means that a node does not answer.
+	ReasonMemberUnreachable = "MemberUnreachable"
+	// ReasonAuthFailed means that the login, or a command, was refused.
+	ReasonAuthFailed = "AuthFailed"
+	// ReasonLoading means that a node reads its dataset from disk.
+	ReasonLoading = "Loading"
+	// ReasonSyncing means that a replica receives a full copy.
+	ReasonSyncing = "Syncing"
+	// ReasonLinkDown means that a replica's link to its primary is down.
+	ReasonLinkDown = "LinkDown"
+	// ReasonDiskWriteFailed means that a node cannot write to its volume.
+	ReasonDiskWriteFailed = "DiskWriteFailed"
+	// ReasonHeldNobodyToTakeOver means that a primary has to be replaced and no replica may take over.
+	ReasonHeldNobodyToTakeOver = "HeldNobodyToTakeOver"
+	// ReasonHeldByOperation means that a failover that somebody asked for goes first.
+	ReasonHeldByOperation = "HeldByOperation"
+	// ReasonHeldUnhealthy means that pods are not replaced while the set is not whole.
+	ReasonHeldUnhealthy = "HeldUnhealthy"
+	// ReasonSyncTimeout means that a replaced node did not get in sync in time; the roll is paused.
+	ReasonSyncTimeout = "SyncTimeout"
+	// ReasonAwaitingApproval means that a person has to approve the replacement of the primary.
+	ReasonAwaitingApproval = "AwaitingApproval"
+	// ReasonNoAutomaticFailover means that there are replicas and, by mode None, nobody promotes one.
+	ReasonNoAutomaticFailover = "NoAutomaticFailover"
+	// ReasonNoPersistence means that data live in memory only although there is nobody who takes over.
+	ReasonNoPersistence = "NoPersistence"
+	// ReasonNothingToPromote means mode Sentinel without replicas.
+	ReasonNothingToPromote = "NothingToPromote"
+	// ReasonOpenAccess means that clients need no login.
+	ReasonOpenAccess = "OpenAccess"
+	// ReasonRegistered means that every Sentinel holds the monitor at the real primary.
+	ReasonRegistered = "Registered"
+	// ReasonNotSelected means that no ValkeySentinel selects the Valkey.
+	ReasonNotSelected = "NotSelected"
+	// ReasonNotRegistered means that not every Sentinel holds the monitor.
+	ReasonNotRegistered = "NotRegistered"
+	// ReasonSentinelsUnreachable means that no Sentinel answers.
+	ReasonSentinelsUnreachable = "SentinelsUnreachable"
+	// ReasonQuorumReached means that a failover could be agreed on and authorised.
+	ReasonQuorumReached = "QuorumReached"
+	// ReasonNoQuorum means that a failover could not be agreed on, or not be authorised.
+	ReasonNoQuorum = "NoQuorum"
+	// ReasonNotApplicable means that the failover mode has no Sentinels.
+	ReasonNotApplicable = "NotApplicable"
+)
