@@ -2,3 +2,5 @@
 module github.com/valkeykube/valkeykube/hack/cluster
 
 go 1.26.0
+
+require golang.org/x/sys v0.50.0 // indirect

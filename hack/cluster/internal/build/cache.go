@@ -15,7 +15,7 @@ import (
 const (
 	KubernetesVersion = "v1.37.2"
 	EtcdVersion       = "v3.7.0"
-	CoreDNSVersion    = "v1.14.7"
+	CoreDNSVersion    = "v1.15.0"
 	// PauseVersion counts the changes of the pause program.
 	PauseVersion = "v1"
 )

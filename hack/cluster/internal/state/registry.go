@@ -1,0 +1,111 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/valkeykube/valkeykube/hack/cluster/internal/plan"
+)
+
+// Entry is the first thing written about a cluster and the last that is removed.
+type Entry struct {
+	Name string `json:"name"`
+	Slot int    `json:"slot"`
+	// Boot is the machine's run in which the cluster was started: after another start of the machine, only files are left.
+	Boot string `json:"boot"`
+}
+
+// Registry knows the clusters of the machine.
+type Registry struct{ root string }
+
+// OpenRegistry returns the registry below root.
+func OpenRegistry(root string) Registry { return Registry{root: root} }
+
+// Lock serialises the runs that create, change or remove the cluster of that name.
+func (r Registry) Lock(name string) (release func(), err error) {
+	return Lock(filepath.Join(r.root, ".locks", name))
+}
+
+// Find returns a recorded cluster.
+func (r Registry) Find(name string) (entry Entry, found bool, err error) {
+	err = ReadJSON(filepath.Join(r.root, name, "cluster.json"), &entry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Entry{}, false, nil
+	}
+	return entry, err == nil, err
+}
+
+// List returns all recorded clusters.
+func (r Registry) List() ([]Entry, error) {
+	files, err := filepath.Glob(filepath.Join(r.root, "*", "cluster.json"))
+	if err != nil {
+		return nil, err
+	}
+	var entries []Entry
+	for _, file := range files {
+		var entry Entry
+		if err := ReadJSON(file, &entry); err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+// Claim returns the entry of a cluster, and makes one with the first free slot for a new name. usable tells whether
+// nothing else on the machine is in the way of a slot.
+func (r Registry) Claim(name string, usable func(plan.Cluster) bool) (Entry, error) {
+	release, err := Lock(filepath.Join(r.root, ".locks", ".slots"))
+	if err != nil {
+		return Entry{}, err
+	}
+	defer release()
+	if entry, found, err := r.Find(name); found || err != nil {
+		return entry, err
+	}
+	entries, err := r.List()
+	if err != nil {
+		return Entry{}, err
+	}
+	taken := map[int]bool{}
+	for _, entry := range entries {
+		taken[entry.Slot] = true
+	}
+	for slot := range plan.MaxSlots {
+		cluster, err := plan.New(name, slot)
+		if err != nil {
+			return Entry{}, err
+		}
+		if taken[slot] || !usable(cluster) {
+			continue
+		}
+		entry := Entry{Name: name, Slot: slot, Boot: BootID()}
+		_, err = WriteJSON(filepath.Join(r.root, name, "cluster.json"), entry)
+		return entry, err
+	}
+	return Entry{}, fmt.Errorf("all %d cluster slots of this machine are in use", plan.MaxSlots)
+}
+
+// Forget removes all files of a cluster, its entry last: a run that dies in between leaves a cluster that can be found.
+func (r Registry) Forget(name string) error {
+	dir := filepath.Join(r.root, name)
+	children, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, child := range children {
+		if child.Name() == "cluster.json" {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(dir, child.Name())); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(dir)
+}
