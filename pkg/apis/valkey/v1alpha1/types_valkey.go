@@ -19,33 +19,33 @@ import (
 
 // Valkey is one dataset: a primary and spec.replicas replicas that follow it.
 type Valkey struct {
+	// +k8s:opaqueType
 	metav1.TypeMeta `json:""`
 	// Standard object's metadata.
 	// +optional
 	// +k8s:opaqueType
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
 	// spec is what is wanted.
 	// +optional
-	// +k8s:optional
-	Spec ValkeySpec `json:"spec,omitempty"`
+	Spec ValkeySpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
 	// status is what is; only the controller and the failover subresource write it.
 	// +optional
-	// +k8s:optional
-	Status ValkeyStatus `json:"status,omitempty"`
+	Status ValkeyStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // ValkeyList is a list of Valkeys.
 type ValkeyList struct {
+	// +k8s:opaqueType
 	metav1.TypeMeta `json:""`
 	// Standard list metadata.
 	// +optional
 	// +k8s:opaqueType
-	metav1.ListMeta `json:"metadata,omitempty"`
+	metav1.ListMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 	// items are the Valkeys.
-	Items []Valkey `json:"items"`
+	Items []Valkey `json:"items" protobuf:"bytes,2,rep,name=items"`
 }
 
 // ValkeySpec is what a person wants of a Valkey.
@@ -55,46 +55,44 @@ type ValkeySpec struct {
 	// +optional
 	// +k8s:optional
 	// +k8s:minimum=0
-	Replicas int32 `json:"replicas"`
+	Replicas int32 `json:"replicas" protobuf:"varint,1,opt,name=replicas"`
 	// failover says who promotes a replica when the primary is lost.
 	// +optional
-	// +k8s:optional
-	Failover FailoverSpec `json:"failover,omitempty"`
+	Failover FailoverSpec `json:"failover,omitempty" protobuf:"bytes,2,opt,name=failover"`
 	// image of the server container. Any Valkey image works, also one without a shell.
 	// Default: the Valkey release this version of the product was tested with most.
 	// +optional
 	// +k8s:optional
-	Image string `json:"image,omitempty"`
+	Image string `json:"image,omitempty" protobuf:"bytes,3,opt,name=image"`
 	// imagePullSecrets are Secrets of this namespace used to pull the images.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +k8s:optional
-	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+	// +k8s:eachVal=+k8s:opaqueType
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" protobuf:"bytes,4,rep,name=imagePullSecrets"`
 	// resources of the server container. Where a memory limit is set and config does not set maxmemory, maxmemory is derived from it.
 	// +optional
-	// +k8s:optional
-	Resources corev1.ResourceRequirements `json:"resources,omitempty"`
+	// +k8s:opaqueType
+	Resources corev1.ResourceRequirements `json:"resources,omitempty" protobuf:"bytes,5,opt,name=resources"`
 	// scheduling says where pods may run and how they spread.
 	// +optional
-	// +k8s:optional
-	Scheduling SchedulingSpec `json:"scheduling,omitempty"`
+	Scheduling SchedulingSpec `json:"scheduling,omitempty" protobuf:"bytes,6,opt,name=scheduling"`
 	// exporter runs a Prometheus exporter beside each server.
 	// +optional
-	// +k8s:optional
-	Exporter ExporterSpec `json:"exporter,omitempty"`
+	Exporter ExporterSpec `json:"exporter,omitempty" protobuf:"bytes,7,opt,name=exporter"`
 	// workloadType is what runs the pods: StatefulSet, or Deployment for a cache without replicas and without persistence.
 	// Default StatefulSet. Immutable.
 	// +optional
 	// +default="StatefulSet"
 	// +k8s:optional
 	// +k8s:immutable
-	WorkloadType WorkloadType `json:"workloadType,omitempty"`
+	WorkloadType WorkloadType `json:"workloadType,omitempty" protobuf:"bytes,8,opt,name=workloadType,casttype=WorkloadType"`
 	// persistence gives each node a volume and says what is written to it. Absent: the data live in memory only.
 	// It cannot be added, removed, shrunk, or moved to another class later.
 	// +optional
 	// +k8s:optional
-	Persistence *PersistenceSpec `json:"persistence,omitempty"`
+	Persistence *PersistenceSpec `json:"persistence,omitempty" protobuf:"bytes,9,opt,name=persistence"`
 	// users are the ACL users of the dataset. Names that begin with "_" are the product's own.
 	// +optional
 	// +listType=map
@@ -102,7 +100,7 @@ type ValkeySpec struct {
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
-	Users []UserSpec `json:"users,omitempty"`
+	Users []UserSpec `json:"users,omitempty" protobuf:"bytes,10,rep,name=users"`
 	// containers are merged by name into the pod's containers, as a strategic merge patch: "server" and "metrics-exporter" change ours, others are added.
 	// +optional
 	// +listType=map
@@ -110,40 +108,39 @@ type ValkeySpec struct {
 	// +patchMergeKey=name
 	// +patchStrategy=merge
 	// +k8s:optional
-	Containers []corev1.Container `json:"containers,omitempty" patchStrategy:"merge" patchMergeKey:"name"`
+	// +k8s:eachVal=+k8s:opaqueType
+	Containers []corev1.Container `json:"containers,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,11,rep,name=containers"`
 	// config holds directives of valkey.conf. Keys the product owns (port, dir, replicaof, aclfile, …) are ignored, with a warning.
 	// +optional
 	// +k8s:optional
-	Config map[string]string `json:"config,omitempty"`
+	Config map[string]string `json:"config,omitempty" protobuf:"bytes,12,rep,name=config"`
 	// networking holds TLS and the network policy.
 	// +optional
-	// +k8s:optional
-	Networking NetworkingSpec `json:"networking,omitempty"`
+	Networking NetworkingSpec `json:"networking,omitempty" protobuf:"bytes,13,opt,name=networking"`
 	// podDisruptionBudget limits how many pods evictions may take at once.
 	// +optional
-	// +k8s:optional
-	PodDisruptionBudget PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty"`
+	PodDisruptionBudget PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty" protobuf:"bytes,14,opt,name=podDisruptionBudget"`
 	// podSecurityContext is merged over the default one, which passes the "restricted" Pod Security Standard.
 	// +optional
 	// +k8s:optional
-	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
+	// +k8s:opaqueType
+	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty" protobuf:"bytes,15,opt,name=podSecurityContext"`
 	// terminationGracePeriodSeconds is how long, in seconds, a pod may take to hand over and stop. Default: derived, long enough for a coordinated hand-over.
 	// +optional
 	// +k8s:optional
 	// +k8s:minimum=1
-	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty"`
+	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" protobuf:"varint,16,opt,name=terminationGracePeriodSeconds"`
 	// podLabels are added to every pod. Labels the product sets win.
 	// +optional
 	// +k8s:optional
-	PodLabels map[string]string `json:"podLabels,omitempty"`
+	PodLabels map[string]string `json:"podLabels,omitempty" protobuf:"bytes,17,rep,name=podLabels"`
 	// podAnnotations are added to every pod.
 	// +optional
 	// +k8s:optional
-	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
+	PodAnnotations map[string]string `json:"podAnnotations,omitempty" protobuf:"bytes,18,rep,name=podAnnotations"`
 	// rollingUpdate bounds how a change is rolled out.
 	// +optional
-	// +k8s:optional
-	RollingUpdate RollingUpdateSpec `json:"rollingUpdate,omitempty"`
+	RollingUpdate RollingUpdateSpec `json:"rollingUpdate,omitempty" protobuf:"bytes,19,opt,name=rollingUpdate"`
 }
 
 // FailoverMode says who decides which node is primary.
@@ -166,15 +163,15 @@ type FailoverSpec struct {
 	// +optional
 	// +default="None"
 	// +k8s:optional
-	Mode FailoverMode `json:"mode,omitempty"`
+	Mode FailoverMode `json:"mode,omitempty" protobuf:"bytes,1,opt,name=mode,casttype=FailoverMode"`
 	// sentinel is how the Sentinels monitor this Valkey; only with mode Sentinel.
 	// +optional
 	// +k8s:optional
-	Sentinel *SentinelFailoverSpec `json:"sentinel,omitempty"`
+	Sentinel *SentinelFailoverSpec `json:"sentinel,omitempty" protobuf:"bytes,2,opt,name=sentinel"`
 	// operator tunes mode Operator.
 	// +optional
 	// +k8s:optional
-	Operator *OperatorFailoverSpec `json:"operator,omitempty"`
+	Operator *OperatorFailoverSpec `json:"operator,omitempty" protobuf:"bytes,3,opt,name=operator"`
 }
 
 // SentinelFailoverSpec is how the Sentinels monitor a Valkey.
@@ -184,17 +181,17 @@ type SentinelFailoverSpec struct {
 	// +optional
 	// +k8s:optional
 	// +k8s:maxLength=63
-	MonitorName string `json:"monitorName,omitempty"`
+	MonitorName string `json:"monitorName,omitempty" protobuf:"bytes,1,opt,name=monitorName"`
 	// quorum is how many Sentinels must agree that the primary is down. Default: a majority of the Sentinels.
 	// +optional
 	// +k8s:optional
 	// +k8s:minimum=1
-	Quorum *int32 `json:"quorum,omitempty"`
+	Quorum *int32 `json:"quorum,omitempty" protobuf:"varint,2,opt,name=quorum"`
 	// config holds per-monitor settings of SENTINEL SET, such as down-after-milliseconds (milliseconds) or failover-timeout (milliseconds).
 	// Keys the product owns (auth-user, auth-pass, quorum, …) are ignored, with a warning.
 	// +optional
 	// +k8s:optional
-	Config map[string]string `json:"config,omitempty"`
+	Config map[string]string `json:"config,omitempty" protobuf:"bytes,3,rep,name=config"`
 }
 
 // OperatorFailoverSpec tunes failover by the controller.
@@ -202,7 +199,8 @@ type OperatorFailoverSpec struct {
 	// downAfter is how long the primary must be unreachable before a replica is promoted. Default 10s.
 	// +optional
 	// +k8s:optional
-	DownAfter *metav1.Duration `json:"downAfter,omitempty"`
+	// +k8s:opaqueType
+	DownAfter *metav1.Duration `json:"downAfter,omitempty" protobuf:"bytes,1,opt,name=downAfter"`
 }
 
 // WorkloadType is what runs the pods.
@@ -247,21 +245,21 @@ const (
 type PersistenceSpec struct {
 	// size of each node's volume, such as 10Gi. It may grow, never shrink.
 	// +required
-	Capacity resource.Quantity `json:"size"`
+	Capacity resource.Quantity `json:"size" protobuf:"bytes,1,opt,name=size"`
 	// storageClassName of the claims. Default: the cluster's default class.
 	// +optional
 	// +k8s:optional
-	StorageClassName *string `json:"storageClassName,omitempty"`
+	StorageClassName *string `json:"storageClassName,omitempty" protobuf:"bytes,2,opt,name=storageClassName"`
 	// reclaimPolicy says what happens to a claim when its node is deleted: Retain (default) or Delete.
 	// +optional
 	// +default="Retain"
 	// +k8s:optional
-	ReclaimPolicy PersistentVolumeReclaim `json:"reclaimPolicy,omitempty"`
+	ReclaimPolicy PersistentVolumeReclaim `json:"reclaimPolicy,omitempty" protobuf:"bytes,3,opt,name=reclaimPolicy,casttype=PersistentVolumeReclaim"`
 	// mode is what is written to the volume: RDB, AOF (default) or Both.
 	// +optional
 	// +default="AOF"
 	// +k8s:optional
-	Mode PersistenceMode `json:"mode,omitempty"`
+	Mode PersistenceMode `json:"mode,omitempty" protobuf:"bytes,4,opt,name=mode,casttype=PersistenceMode"`
 }
 
 // UserSpec is an ACL user.
@@ -270,39 +268,40 @@ type UserSpec struct {
 	// +required
 	// +k8s:required
 	// +k8s:maxLength=64
-	Name string `json:"name"`
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// enabled is whether the user may log in. Default true.
 	// +optional
+	// +default=true
 	// +k8s:optional
-	Enabled *bool `json:"enabled,omitempty"`
+	Enabled *bool `json:"enabled,omitempty" protobuf:"varint,2,opt,name=enabled"`
 	// passwordSecret holds the user's passwords; every key listed is valid at the same time, which is how passwords are rotated.
 	// +optional
 	// +k8s:optional
-	PasswordSecret *PasswordSecretRef `json:"passwordSecret,omitempty"`
+	PasswordSecret *PasswordSecretRef `json:"passwordSecret,omitempty" protobuf:"bytes,3,opt,name=passwordSecret"`
 	// nopass lets the user log in with any password. Not together with passwordSecret.
 	// +optional
 	// +k8s:optional
-	NoPass bool `json:"nopass,omitempty"`
+	NoPass bool `json:"nopass,omitempty" protobuf:"varint,4,opt,name=nopass"`
 	// resetpass removes all passwords of the user: nobody can log in as it until one is set.
 	// +optional
 	// +k8s:optional
-	ResetPass bool `json:"resetpass,omitempty"`
+	ResetPass bool `json:"resetpass,omitempty" protobuf:"varint,5,opt,name=resetpass"`
 	// commands the user may or may not run.
 	// +optional
 	// +k8s:optional
-	Commands *UserCommands `json:"commands,omitempty"`
+	Commands *UserCommands `json:"commands,omitempty" protobuf:"bytes,6,opt,name=commands"`
 	// keys the user may touch, as glob patterns.
 	// +optional
 	// +k8s:optional
-	Keys *UserKeys `json:"keys,omitempty"`
+	Keys *UserKeys `json:"keys,omitempty" protobuf:"bytes,7,opt,name=keys"`
 	// channels the user may publish and subscribe to.
 	// +optional
 	// +k8s:optional
-	Channels *UserChannels `json:"channels,omitempty"`
+	Channels *UserChannels `json:"channels,omitempty" protobuf:"bytes,8,opt,name=channels"`
 	// permissions are raw ACL rules, applied after the others, such as "+@read -keys ~app:*".
 	// +optional
 	// +k8s:optional
-	Permissions string `json:"permissions,omitempty"`
+	Permissions string `json:"permissions,omitempty" protobuf:"bytes,9,opt,name=permissions"`
 }
 
 // PasswordSecretRef names a Secret of this namespace and the keys in it that hold passwords.
@@ -310,13 +309,13 @@ type PasswordSecretRef struct {
 	// name of the Secret.
 	// +required
 	// +k8s:required
-	Name string `json:"name"`
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
 	// keys in the Secret; every one is a valid password. Default: all keys.
 	// +optional
 	// +listType=set
 	// +k8s:optional
 	// +k8s:listType=set
-	Keys []string `json:"keys,omitempty"`
+	Keys []string `json:"keys,omitempty" protobuf:"bytes,2,rep,name=keys"`
 }
 
 // UserCommands are the commands and categories ("@read") of a user.
@@ -326,13 +325,13 @@ type UserCommands struct {
 	// +listType=set
 	// +k8s:optional
 	// +k8s:listType=set
-	Allow []string `json:"allow,omitempty"`
+	Allow []string `json:"allow,omitempty" protobuf:"bytes,1,rep,name=allow"`
 	// deny lists those it may not run; applied after allow.
 	// +optional
 	// +listType=set
 	// +k8s:optional
 	// +k8s:listType=set
-	Deny []string `json:"deny,omitempty"`
+	Deny []string `json:"deny,omitempty" protobuf:"bytes,2,rep,name=deny"`
 }
 
 // UserKeys are key patterns of a user.
@@ -342,19 +341,19 @@ type UserKeys struct {
 	// +listType=set
 	// +k8s:optional
 	// +k8s:listType=set
-	ReadWrite []string `json:"readWrite,omitempty"`
+	ReadWrite []string `json:"readWrite,omitempty" protobuf:"bytes,1,rep,name=readWrite"`
 	// readOnly patterns may be read.
 	// +optional
 	// +listType=set
 	// +k8s:optional
 	// +k8s:listType=set
-	ReadOnly []string `json:"readOnly,omitempty"`
+	ReadOnly []string `json:"readOnly,omitempty" protobuf:"bytes,2,rep,name=readOnly"`
 	// writeOnly patterns may be written.
 	// +optional
 	// +listType=set
 	// +k8s:optional
 	// +k8s:listType=set
-	WriteOnly []string `json:"writeOnly,omitempty"`
+	WriteOnly []string `json:"writeOnly,omitempty" protobuf:"bytes,3,rep,name=writeOnly"`
 }
 
 // UserChannels are pub/sub channel patterns of a user.
@@ -364,7 +363,7 @@ type UserChannels struct {
 	// +listType=set
 	// +k8s:optional
 	// +k8s:listType=set
-	Patterns []string `json:"patterns,omitempty"`
+	Patterns []string `json:"patterns,omitempty" protobuf:"bytes,1,rep,name=patterns"`
 }
 
 // RollingUpdateSpec bounds a roll.
@@ -372,5 +371,6 @@ type RollingUpdateSpec struct {
 	// syncTimeout is how long a rolled node may take until it is in sync again; then the roll pauses and says so. Default 5m.
 	// +optional
 	// +k8s:optional
-	SyncTimeout *metav1.Duration `json:"syncTimeout,omitempty"`
+	// +k8s:opaqueType
+	SyncTimeout *metav1.Duration `json:"syncTimeout,omitempty" protobuf:"bytes,1,opt,name=syncTimeout"`
 }
