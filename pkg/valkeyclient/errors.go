@@ -11,6 +11,8 @@ var (
 	ErrUnreachable = errors.New("unreachable")
 	// ErrTimeout: connected or connecting, but no answer in time. The request may have had an effect.
 	ErrTimeout = errors.New("timeout")
+	// ErrTLS: the TLS handshake failed (an unknown CA, a wrong name, plaintext on the other side).
+	ErrTLS = errors.New("TLS handshake failed")
 	// ErrAuth: the login was refused, or is required (WRONGPASS, NOAUTH).
 	ErrAuth = errors.New("authentication refused")
 	// ErrPermission: logged in, but the user's ACL does not allow it (NOPERM).

@@ -52,9 +52,6 @@ type Node interface {
 	Info(ctx context.Context, sections ...string) (Info, error)
 	// DBSize counts the keys of database 0; Status.Keys counts those of all databases.
 	DBSize(ctx context.Context) (int64, error)
-	// Wait blocks until the writes made on this connection are acknowledged by as many replicas, or until
-	// the timeout (which may exceed the call timeout), and returns how many acknowledged.
-	Wait(ctx context.Context, replicas int, timeout time.Duration) (int, error)
 
 	ConfigGet(ctx context.Context, patterns ...string) (map[string]string, error)
 	// ConfigSet sets all or none of the settings in one command.
@@ -199,6 +196,3 @@ type Persistence struct {
 type Memory struct {
 	Used, Max int64
 }
-
-// Info is a parsed INFO reply: all fields of the asked sections, by name.
-type Info map[string]string
