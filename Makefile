@@ -1,0 +1,80 @@
+# Every target explains itself: make help
+SHELL := /bin/bash -o pipefail
+CACHE ?= $(or $(VALKEYKUBE_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/valkeykube)
+CLUSTER ?= demo
+export VALKEYKUBE_CACHE := $(CACHE)
+export CLUSTER
+CLUSTER_BIN := $(CACHE)/bin/cluster
+KUBE_BIN := $(CACHE)/bin/kubernetes-v1.37.2
+export PATH := $(KUBE_BIN):$(PATH)
+GOBUILD := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)"
+
+.DEFAULT_GOAL := help
+
+##@ The two commands
+demo: up ## Bring a real cluster up, install the product, and show the main job
+	hack/demo.sh
+
+test: unit integration e2e ## Pass every test: unit, integration, end-to-end on a real cluster
+
+##@ The cluster (CLUSTER=name keeps several apart; NODE is node-1, node-2 or node-3)
+up: cluster-up images deploy ## The cluster with the product installed; run twice it changes nothing
+	@echo "kubeconfig: $$($(CLUSTER_BIN) kubeconfig --name $(CLUSTER))   remove everything: make down"
+
+down: $(CLUSTER_BIN) ## Remove the cluster: no process, mount, network or cgroup stays
+	$(CLUSTER_BIN) down --name $(CLUSTER)
+
+kubeconfig: $(CLUSTER_BIN) ## Print the path of the cluster's kubeconfig
+	@$(CLUSTER_BIN) kubeconfig --name $(CLUSTER)
+
+cut heal stop-node start-node: $(CLUSTER_BIN) ## Cut a node off the network, heal it, stop it, start it: make cut NODE=node-2
+	$(CLUSTER_BIN) $@ --name $(CLUSTER) $(or $(NODE),$(error NODE is not set: make $@ NODE=node-1))
+
+cluster-up: $(CLUSTER_BIN) ## The bare cluster, without the product
+	$(CLUSTER_BIN) up --name $(CLUSTER)
+
+images: build $(CLUSTER_BIN) ## Assemble the product's images and load them into the cluster
+	$(CLUSTER_BIN) load --name $(CLUSTER) --product-bin bin
+
+deploy: ## Install the product into the cluster of $KUBECONFIG, or of CLUSTER
+	hack/deploy.sh
+
+undeploy: ## Take the product out of that cluster again; the data of its store go too
+	hack/deploy.sh remove
+
+$(CLUSTER_BIN): FORCE
+	@mkdir -p $(dir $@) && cd hack/cluster && go build -o $@ .
+
+##@ Build
+build: ## Build the static binaries into bin/
+	@for c in apiserver controller agent; do echo "build bin/valkey-$$c"; $(GOBUILD) -o bin/valkey-$$c ./cmd/$$c || exit 1; done
+	@cd test/client && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o ../../bin/testclient .
+
+generate: ## Generate deepcopy, defaults, validation, conversion, protobuf, OpenAPI and clients
+	hack/update-codegen.sh
+
+##@ Check
+verify: ## Everything generated is current, formatted, vetted, linted, and where it belongs
+	hack/verify.sh
+
+lint: ## golangci-lint alone
+	hack/lint.sh
+
+binaries: $(CLUSTER_BIN) ## Build or fetch what the cluster is made of, into the cache
+	$(CLUSTER_BIN) build
+
+unit: binaries ## Tests of packages, with real Valkey servers where one is spoken to
+	go test -timeout 20m ./cmd/... ./pkg/... ./test/architecture/...
+	cd hack/cluster && go test ./...
+
+integration: binaries ## The API server behind a real kube-apiserver
+	hack/integration.sh
+
+e2e: ## End-to-end tests on a real three-node cluster (CLUSTER=e2e unless set)
+	hack/e2e.sh
+
+help: ## This help
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_ -]+:.*## / {printf "  %-32s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+FORCE:
+.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy build generate verify lint binaries unit integration e2e help FORCE

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Integration tests: the API server and the controller against a real kube-apiserver and etcd, without kubelets.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cache=${VALKEYKUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/valkeykube}
+assets=$cache/envtest
+mkdir -p "$assets"
+ln -sfn "$cache/bin/kubernetes-v1.37.2/kube-apiserver" "$assets/kube-apiserver"
+ln -sfn "$cache/bin/kubernetes-v1.37.2/kubectl" "$assets/kubectl"
+ln -sfn "$cache/bin/etcd-v3.7.0/etcd" "$assets/etcd"
+KUBEBUILDER_ASSETS=$assets go test -tags integration -timeout 20m ./test/integration/...

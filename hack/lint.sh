@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Run golangci-lint, built once from its module into the cache.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+version=v2.15.0
+cache=${VALKEYKUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/valkeykube}
+bin=$cache/bin/golangci-lint-$version
+if [ ! -x "$bin/golangci-lint" ]; then
+  echo "building golangci-lint $version (once, some minutes)"
+  mkdir -p "$bin" && GOBIN=$bin.tmp CGO_ENABLED=0 go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$version"
+  mv "$bin.tmp/golangci-lint" "$bin/golangci-lint" && rmdir "$bin.tmp"
+fi
+"$bin/golangci-lint" run ./...
+for module in hack/cluster test/client; do
+  (cd "$module" && "$bin/golangci-lint" run --config "$OLDPWD/.golangci.yml" ./...)
+done

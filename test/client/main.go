@@ -1,0 +1,51 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command testclient is what the end-to-end tests run in a pod: a client of Valkey and Sentinel, and a ledger of acknowledged writes.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+const usage = `testclient: a client of Valkey and Sentinel for tests
+
+  testclient idle                      wait until terminated (the pod's main process)
+  testclient cli    [flags] CMD ARG …  run one command and print the answer
+  testclient find   [flags]            ask the Sentinels for the primary, print host:port
+  testclient ledger [flags]            write until standard input ends or -for is over, then read
+                                       every acknowledged write back; print a JSON summary
+
+Flags: -h after the verb. Passwords come from the environment variable PASSWORD.
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) < 2 {
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
+	}
+	var err error
+	switch verb, args := os.Args[1], os.Args[2:]; verb {
+	case "idle":
+		<-ctx.Done()
+	case "cli":
+		err = cli(ctx, args)
+	case "find":
+		err = find(ctx, args)
+	case "ledger":
+		err = ledger(ctx, args)
+	default:
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}

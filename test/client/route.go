@@ -1,0 +1,108 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// route is how a client finds the server: by an address, or through Sentinels.
+type route struct {
+	addr, sentinels, name, user string
+	timeout                     time.Duration
+}
+
+func (r *route) flags(set *flag.FlagSet) {
+	set.StringVar(&r.addr, "addr", "", "host:port of a server")
+	set.StringVar(&r.sentinels, "sentinels", "", "host:port of Sentinels, separated by commas")
+	set.StringVar(&r.name, "name", "", "name of the monitor to ask the Sentinels for")
+	set.StringVar(&r.user, "user", "", "user to log in as, with the password in $PASSWORD")
+	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long one command may take")
+}
+
+func (r *route) client() *redis.Client {
+	if r.addr != "" {
+		return redis.NewClient(&redis.Options{
+			Addr: r.addr, Username: r.user, Password: os.Getenv("PASSWORD"), MaxRetries: -1,
+			DialTimeout: r.timeout, ReadTimeout: r.timeout, WriteTimeout: r.timeout, DisableIdentity: true,
+		})
+	}
+	return redis.NewFailoverClient(&redis.FailoverOptions{
+		MasterName: r.name, SentinelAddrs: strings.Split(r.sentinels, ","), Username: r.user, Password: os.Getenv("PASSWORD"),
+		MaxRetries: -1, DialTimeout: r.timeout, ReadTimeout: r.timeout, WriteTimeout: r.timeout, DisableIdentity: true,
+	})
+}
+
+func cli(ctx context.Context, args []string) error {
+	var r route
+	set := flag.NewFlagSet("cli", flag.ExitOnError)
+	r.flags(set)
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() == 0 {
+		return errors.New("no command")
+	}
+	words := make([]any, set.NArg())
+	for i, word := range set.Args() {
+		words[i] = word
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout+time.Second)
+	defer cancel()
+	client := r.client()
+	defer client.Close()
+	answer, err := client.Do(ctx, words...).Result()
+	if err != nil {
+		return err
+	}
+	show(answer)
+	return nil
+}
+
+func show(answer any) {
+	switch value := answer.(type) {
+	case []any:
+		for _, item := range value {
+			show(item)
+		}
+	case map[any]any:
+		for key, item := range value {
+			fmt.Println(key)
+			show(item)
+		}
+	default:
+		fmt.Println(value)
+	}
+}
+
+func find(ctx context.Context, args []string) error {
+	var r route
+	set := flag.NewFlagSet("find", flag.ExitOnError)
+	r.flags(set)
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	var last error
+	for _, addr := range strings.Split(r.sentinels, ",") {
+		ctx, cancel := context.WithTimeout(ctx, r.timeout)
+		sentinel := redis.NewSentinelClient(&redis.Options{Addr: addr, MaxRetries: -1, DialTimeout: r.timeout, DisableIdentity: true})
+		found, err := sentinel.GetMasterAddrByName(ctx, r.name).Result()
+		_ = sentinel.Close()
+		cancel()
+		if err == nil && len(found) == 2 {
+			fmt.Println(found[0] + ":" + found[1])
+			return nil
+		}
+		last = fmt.Errorf("%s: %w", addr, err)
+	}
+	return last
+}
