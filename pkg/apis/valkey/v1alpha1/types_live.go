@@ -34,10 +34,10 @@ type Failover struct {
 
 	// spec is what is asked for.
 	// +optional
-	Spec FailoverRequestSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
+	Spec FailoverRequestSpec `json:"spec,omitempty,omitzero" protobuf:"bytes,2,opt,name=spec"`
 	// status is the answer.
 	// +optional
-	Status FailoverRequestStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+	Status FailoverRequestStatus `json:"status,omitempty,omitzero" protobuf:"bytes,3,opt,name=status"`
 }
 
 // FailoverRequestSpec is what is asked for.
@@ -106,7 +106,7 @@ type FailoverRequestStatus struct {
 	// startedAt is when it was claimed.
 	// +optional
 	// +k8s:opaqueType
-	StartedAt metav1.Time `json:"startedAt,omitempty" protobuf:"bytes,6,opt,name=startedAt"`
+	StartedAt metav1.Time `json:"startedAt,omitempty,omitzero" protobuf:"bytes,6,opt,name=startedAt"`
 	// duration from the claim to the new primary's first answer as primary.
 	// +optional
 	// +k8s:optional
@@ -132,7 +132,7 @@ type MonitorList struct {
 	// observedAt is when the Sentinels were asked.
 	// +optional
 	// +k8s:opaqueType
-	ObservedAt metav1.MicroTime `json:"observedAt,omitempty" protobuf:"bytes,2,opt,name=observedAt"`
+	ObservedAt metav1.MicroTime `json:"observedAt,omitempty,omitzero" protobuf:"bytes,2,opt,name=observedAt"`
 	// sentinels that were asked, with the error of each that did not answer.
 	// +optional
 	// +listType=map
@@ -235,7 +235,7 @@ type Replication struct {
 	// observedAt is when the members were asked.
 	// +optional
 	// +k8s:opaqueType
-	ObservedAt metav1.MicroTime `json:"observedAt,omitempty" protobuf:"bytes,2,opt,name=observedAt"`
+	ObservedAt metav1.MicroTime `json:"observedAt,omitempty,omitzero" protobuf:"bytes,2,opt,name=observedAt"`
 	// primary is the node that is primary, where exactly one is.
 	// +optional
 	// +k8s:optional

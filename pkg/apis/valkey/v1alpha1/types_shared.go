@@ -39,10 +39,10 @@ type SchedulingSpec struct {
 	PriorityClassName string `json:"priorityClassName,omitempty" protobuf:"bytes,5,opt,name=priorityClassName"`
 	// node is how the set's pods spread over nodes.
 	// +optional
-	Node NodePlacement `json:"node,omitempty" protobuf:"bytes,6,opt,name=node"`
+	Node NodePlacement `json:"node,omitempty,omitzero" protobuf:"bytes,6,opt,name=node"`
 	// zone is how the set's pods spread over zones, or which zones they are pinned to.
 	// +optional
-	Zone ZonePlacement `json:"zone,omitempty" protobuf:"bytes,7,opt,name=zone"`
+	Zone ZonePlacement `json:"zone,omitempty,omitzero" protobuf:"bytes,7,opt,name=zone"`
 }
 
 // SpreadMode says how strictly pods spread.
@@ -63,14 +63,14 @@ const (
 type NodePlacement struct {
 	// spread of the pods over nodes. Default mode Preferred.
 	// +optional
-	Spread SpreadSpec `json:"spread,omitempty" protobuf:"bytes,1,opt,name=spread"`
+	Spread SpreadSpec `json:"spread,omitempty,omitzero" protobuf:"bytes,1,opt,name=spread"`
 }
 
 // ZonePlacement is how pods spread over zones.
 type ZonePlacement struct {
 	// spread of the pods over zones. Default mode Preferred.
 	// +optional
-	Spread SpreadSpec `json:"spread,omitempty" protobuf:"bytes,1,opt,name=spread"`
+	Spread SpreadSpec `json:"spread,omitempty,omitzero" protobuf:"bytes,1,opt,name=spread"`
 	// pinning allows only some zones.
 	// +optional
 	// +k8s:optional
@@ -81,7 +81,7 @@ type ZonePlacement struct {
 type SpreadSpec struct {
 	// pods is how the set's pods spread.
 	// +optional
-	Pods PodSpread `json:"pods,omitempty" protobuf:"bytes,1,opt,name=pods"`
+	Pods PodSpread `json:"pods,omitempty,omitzero" protobuf:"bytes,1,opt,name=pods"`
 }
 
 // PodSpread is how a set's pods spread.
@@ -121,7 +121,7 @@ type ExporterSpec struct {
 	// resources of the exporter's container.
 	// +optional
 	// +k8s:opaqueType
-	Resources corev1.ResourceRequirements `json:"resources,omitempty" protobuf:"bytes,4,opt,name=resources"`
+	Resources corev1.ResourceRequirements `json:"resources,omitempty,omitzero" protobuf:"bytes,4,opt,name=resources"`
 	// securityContext of the exporter's container, merged over the default one.
 	// +optional
 	// +k8s:optional
@@ -129,7 +129,7 @@ type ExporterSpec struct {
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty" protobuf:"bytes,5,opt,name=securityContext"`
 	// serviceMonitor makes a ServiceMonitor for the Prometheus operator, where its CRD exists.
 	// +optional
-	ServiceMonitor ServiceMonitorSpec `json:"serviceMonitor,omitempty" protobuf:"bytes,6,opt,name=serviceMonitor"`
+	ServiceMonitor ServiceMonitorSpec `json:"serviceMonitor,omitempty,omitzero" protobuf:"bytes,6,opt,name=serviceMonitor"`
 }
 
 // ServiceMonitorSpec is an object of the Prometheus operator.

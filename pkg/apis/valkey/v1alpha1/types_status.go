@@ -233,11 +233,11 @@ type OperationStatus struct {
 	// startedAt is when it was claimed.
 	// +optional
 	// +k8s:opaqueType
-	StartedAt metav1.Time `json:"startedAt,omitempty" protobuf:"bytes,6,opt,name=startedAt"`
+	StartedAt metav1.Time `json:"startedAt,omitempty,omitzero" protobuf:"bytes,6,opt,name=startedAt"`
 	// expiresAt is when the claim is void, whatever became of its owner.
 	// +optional
 	// +k8s:opaqueType
-	ExpiresAt metav1.Time `json:"expiresAt,omitempty" protobuf:"bytes,7,opt,name=expiresAt"`
+	ExpiresAt metav1.Time `json:"expiresAt,omitempty,omitzero" protobuf:"bytes,7,opt,name=expiresAt"`
 	// phase is how far it is.
 	// +optional
 	// +k8s:optional
@@ -280,7 +280,7 @@ type FailoverRecord struct {
 	// startedAt is when it began, or when it was noticed.
 	// +optional
 	// +k8s:opaqueType
-	StartedAt metav1.Time `json:"startedAt,omitempty" protobuf:"bytes,4,opt,name=startedAt"`
+	StartedAt metav1.Time `json:"startedAt,omitempty,omitzero" protobuf:"bytes,4,opt,name=startedAt"`
 	// duration of it, where it is known.
 	// +optional
 	// +k8s:optional

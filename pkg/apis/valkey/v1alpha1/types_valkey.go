@@ -28,10 +28,10 @@ type Valkey struct {
 
 	// spec is what is wanted.
 	// +optional
-	Spec ValkeySpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
+	Spec ValkeySpec `json:"spec,omitempty,omitzero" protobuf:"bytes,2,opt,name=spec"`
 	// status is what is; only the controller and the failover subresource write it.
 	// +optional
-	Status ValkeyStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+	Status ValkeyStatus `json:"status,omitempty,omitzero" protobuf:"bytes,3,opt,name=status"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -58,7 +58,7 @@ type ValkeySpec struct {
 	Replicas int32 `json:"replicas" protobuf:"varint,1,opt,name=replicas"`
 	// failover says who promotes a replica when the primary is lost.
 	// +optional
-	Failover FailoverSpec `json:"failover,omitempty" protobuf:"bytes,2,opt,name=failover"`
+	Failover FailoverSpec `json:"failover,omitempty,omitzero" protobuf:"bytes,2,opt,name=failover"`
 	// image of the server container. Any Valkey image works, also one without a shell.
 	// Default: the Valkey release this version of the product was tested with most.
 	// +optional
@@ -74,13 +74,13 @@ type ValkeySpec struct {
 	// resources of the server container. Where a memory limit is set and config does not set maxmemory, maxmemory is derived from it.
 	// +optional
 	// +k8s:opaqueType
-	Resources corev1.ResourceRequirements `json:"resources,omitempty" protobuf:"bytes,5,opt,name=resources"`
+	Resources corev1.ResourceRequirements `json:"resources,omitempty,omitzero" protobuf:"bytes,5,opt,name=resources"`
 	// scheduling says where pods may run and how they spread.
 	// +optional
-	Scheduling SchedulingSpec `json:"scheduling,omitempty" protobuf:"bytes,6,opt,name=scheduling"`
+	Scheduling SchedulingSpec `json:"scheduling,omitempty,omitzero" protobuf:"bytes,6,opt,name=scheduling"`
 	// exporter runs a Prometheus exporter beside each server.
 	// +optional
-	Exporter ExporterSpec `json:"exporter,omitempty" protobuf:"bytes,7,opt,name=exporter"`
+	Exporter ExporterSpec `json:"exporter,omitempty,omitzero" protobuf:"bytes,7,opt,name=exporter"`
 	// workloadType is what runs the pods: StatefulSet, or Deployment for a cache without replicas and without persistence.
 	// Default StatefulSet. Immutable.
 	// +optional
@@ -116,10 +116,10 @@ type ValkeySpec struct {
 	Config map[string]string `json:"config,omitempty" protobuf:"bytes,12,rep,name=config"`
 	// networking holds TLS and the network policy.
 	// +optional
-	Networking NetworkingSpec `json:"networking,omitempty" protobuf:"bytes,13,opt,name=networking"`
+	Networking NetworkingSpec `json:"networking,omitempty,omitzero" protobuf:"bytes,13,opt,name=networking"`
 	// podDisruptionBudget limits how many pods evictions may take at once.
 	// +optional
-	PodDisruptionBudget PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty" protobuf:"bytes,14,opt,name=podDisruptionBudget"`
+	PodDisruptionBudget PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty,omitzero" protobuf:"bytes,14,opt,name=podDisruptionBudget"`
 	// podSecurityContext is merged over the default one, which passes the "restricted" Pod Security Standard.
 	// +optional
 	// +k8s:optional
@@ -140,7 +140,7 @@ type ValkeySpec struct {
 	PodAnnotations map[string]string `json:"podAnnotations,omitempty" protobuf:"bytes,18,rep,name=podAnnotations"`
 	// rollingUpdate bounds how a change is rolled out.
 	// +optional
-	RollingUpdate RollingUpdateSpec `json:"rollingUpdate,omitempty" protobuf:"bytes,19,opt,name=rollingUpdate"`
+	RollingUpdate RollingUpdateSpec `json:"rollingUpdate,omitempty,omitzero" protobuf:"bytes,19,opt,name=rollingUpdate"`
 }
 
 // FailoverMode says who decides which node is primary.

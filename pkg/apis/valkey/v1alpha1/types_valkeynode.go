@@ -23,10 +23,10 @@ type ValkeyNode struct {
 
 	// spec is what is wanted; the owning Valkey writes it.
 	// +optional
-	Spec ValkeyNodeSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
+	Spec ValkeyNodeSpec `json:"spec,omitempty,omitzero" protobuf:"bytes,2,opt,name=spec"`
 	// status is what is; only the controller writes it.
 	// +optional
-	Status ValkeyNodeStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+	Status ValkeyNodeStatus `json:"status,omitempty,omitzero" protobuf:"bytes,3,opt,name=status"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -71,17 +71,17 @@ type ValkeyNodeSpec struct {
 	// resources of the server container.
 	// +optional
 	// +k8s:opaqueType
-	Resources corev1.ResourceRequirements `json:"resources,omitempty" protobuf:"bytes,5,opt,name=resources"`
+	Resources corev1.ResourceRequirements `json:"resources,omitempty,omitzero" protobuf:"bytes,5,opt,name=resources"`
 	// scheduling says where the pod may run.
 	// +optional
-	Scheduling SchedulingSpec `json:"scheduling,omitempty" protobuf:"bytes,6,opt,name=scheduling"`
+	Scheduling SchedulingSpec `json:"scheduling,omitempty,omitzero" protobuf:"bytes,6,opt,name=scheduling"`
 	// persistence gives the node a volume.
 	// +optional
 	// +k8s:optional
 	Persistence *PersistenceSpec `json:"persistence,omitempty" protobuf:"bytes,7,opt,name=persistence"`
 	// exporter runs a Prometheus exporter beside the server.
 	// +optional
-	Exporter ExporterSpec `json:"exporter,omitempty" protobuf:"bytes,8,opt,name=exporter"`
+	Exporter ExporterSpec `json:"exporter,omitempty,omitzero" protobuf:"bytes,8,opt,name=exporter"`
 	// serverConfigMapName is the ConfigMap with the boot settings and the server's configuration. Default: one of the node's own.
 	// +optional
 	// +k8s:optional

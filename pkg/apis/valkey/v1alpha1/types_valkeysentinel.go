@@ -29,10 +29,10 @@ type ValkeySentinel struct {
 
 	// spec is what is wanted.
 	// +optional
-	Spec ValkeySentinelSpec `json:"spec,omitempty" protobuf:"bytes,2,opt,name=spec"`
+	Spec ValkeySentinelSpec `json:"spec,omitempty,omitzero" protobuf:"bytes,2,opt,name=spec"`
 	// status is what is; only the controller writes it.
 	// +optional
-	Status ValkeySentinelStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
+	Status ValkeySentinelStatus `json:"status,omitempty,omitzero" protobuf:"bytes,3,opt,name=status"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -81,10 +81,10 @@ type ValkeySentinelSpec struct {
 	// resources of the Sentinel container.
 	// +optional
 	// +k8s:opaqueType
-	Resources corev1.ResourceRequirements `json:"resources,omitempty" protobuf:"bytes,6,opt,name=resources"`
+	Resources corev1.ResourceRequirements `json:"resources,omitempty,omitzero" protobuf:"bytes,6,opt,name=resources"`
 	// scheduling says where pods may run and how they spread.
 	// +optional
-	Scheduling SchedulingSpec `json:"scheduling,omitempty" protobuf:"bytes,7,opt,name=scheduling"`
+	Scheduling SchedulingSpec `json:"scheduling,omitempty,omitzero" protobuf:"bytes,7,opt,name=scheduling"`
 	// users are ACL users for clients of the Sentinels. Names that begin with "_" are the product's own.
 	// +optional
 	// +listType=map
@@ -95,7 +95,7 @@ type ValkeySentinelSpec struct {
 	Users []UserSpec `json:"users,omitempty" protobuf:"bytes,8,rep,name=users"`
 	// exporter runs a Prometheus exporter beside each Sentinel.
 	// +optional
-	Exporter ExporterSpec `json:"exporter,omitempty" protobuf:"bytes,9,opt,name=exporter"`
+	Exporter ExporterSpec `json:"exporter,omitempty,omitzero" protobuf:"bytes,9,opt,name=exporter"`
 	// persistence keeps each Sentinel's file on a volume. Not needed: a Sentinel that lost its file is whole again by itself.
 	// +optional
 	// +k8s:optional
@@ -111,10 +111,10 @@ type ValkeySentinelSpec struct {
 	Containers []corev1.Container `json:"containers,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,11,rep,name=containers"`
 	// networking holds TLS and the network policy.
 	// +optional
-	Networking NetworkingSpec `json:"networking,omitempty" protobuf:"bytes,12,opt,name=networking"`
+	Networking NetworkingSpec `json:"networking,omitempty,omitzero" protobuf:"bytes,12,opt,name=networking"`
 	// podDisruptionBudget limits how many pods evictions may take at once. Default: the most that keeps a quorum.
 	// +optional
-	PodDisruptionBudget PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty" protobuf:"bytes,13,opt,name=podDisruptionBudget"`
+	PodDisruptionBudget PodDisruptionBudgetSpec `json:"podDisruptionBudget,omitempty,omitzero" protobuf:"bytes,13,opt,name=podDisruptionBudget"`
 	// podSecurityContext is merged over the default one, which passes the "restricted" Pod Security Standard.
 	// +optional
 	// +k8s:optional
