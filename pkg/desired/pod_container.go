@@ -54,6 +54,7 @@ func mainContainer(main Main) *corev1ac.ContainerApplyConfiguration {
 		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithCommand(naming.AgentBinary).
 		WithArgs(main.Role).
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
 		WithEnv(
 			fieldEnv(naming.EnvPodName, "metadata.name"),
 			fieldEnv(naming.EnvPodNamespace, "metadata.namespace"),
@@ -97,6 +98,7 @@ func agentContainer(image string) *corev1ac.ContainerApplyConfiguration {
 		WithImage(image).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
 		WithArgs("install", naming.AgentDir).
+		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
 		WithVolumeMounts(corev1ac.VolumeMount().WithName(volumeAgent).WithMountPath(naming.AgentDir)).
 		WithResources(corev1ac.ResourceRequirements().
 			WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi")}).

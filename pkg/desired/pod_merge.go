@@ -4,8 +4,10 @@
 package desired
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -49,11 +51,23 @@ func mergedContainers(ours []*corev1ac.ContainerApplyConfiguration, users []core
 	if err := strategicMerge(base, patch, corev1.PodSpec{}, merged); err != nil {
 		return nil, fmt.Errorf("merge spec.containers: %w", err)
 	}
-	containers := make([]*corev1ac.ContainerApplyConfiguration, 0, len(merged.Containers))
-	for i := range merged.Containers {
-		containers = append(containers, &merged.Containers[i])
+	return oursFirst(ours, merged.Containers), nil
+}
+
+// oursFirst orders merged containers: a merge puts the user's anywhere, and the first container is the one that tools look at.
+func oursFirst(ours []*corev1ac.ContainerApplyConfiguration, merged []corev1ac.ContainerApplyConfiguration) []*corev1ac.ContainerApplyConfiguration {
+	rank := map[string]int{}
+	for i, container := range ours {
+		rank[*container.Name] = i - len(ours)
 	}
-	return containers, nil
+	containers := make([]*corev1ac.ContainerApplyConfiguration, 0, len(merged))
+	for i := range merged {
+		containers = append(containers, &merged[i])
+	}
+	slices.SortStableFunc(containers, func(a, b *corev1ac.ContainerApplyConfiguration) int {
+		return cmp.Compare(rank[*a.Name], rank[*b.Name])
+	})
+	return containers
 }
 
 // mergedSecurityContext lays the user's pod security context over the default one.
