@@ -17,27 +17,28 @@ import (
 
 // route is how a client finds the server: by an address, or through Sentinels.
 type route struct {
-	addr, sentinels, name, user string
-	timeout                     time.Duration
+	addr, sentinels, name, user, password string
+	timeout                               time.Duration
 }
 
 func (r *route) flags(set *flag.FlagSet) {
 	set.StringVar(&r.addr, "addr", "", "host:port of a server")
 	set.StringVar(&r.sentinels, "sentinels", "", "host:port of Sentinels, separated by commas")
 	set.StringVar(&r.name, "name", "", "name of the monitor to ask the Sentinels for")
-	set.StringVar(&r.user, "user", "", "user to log in as, with the password in $PASSWORD")
+	set.StringVar(&r.user, "user", "", "user to log in as")
+	set.StringVar(&r.password, "password", os.Getenv("PASSWORD"), "password to log in with")
 	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long one command may take")
 }
 
 func (r *route) client() *redis.Client {
 	if r.addr != "" {
 		return redis.NewClient(&redis.Options{
-			Addr: r.addr, Username: r.user, Password: os.Getenv("PASSWORD"), MaxRetries: -1,
+			Addr: r.addr, Username: r.user, Password: r.password, MaxRetries: -1,
 			DialTimeout: r.timeout, ReadTimeout: r.timeout, WriteTimeout: r.timeout, DisableIdentity: true,
 		})
 	}
 	return redis.NewFailoverClient(&redis.FailoverOptions{
-		MasterName: r.name, SentinelAddrs: strings.Split(r.sentinels, ","), Username: r.user, Password: os.Getenv("PASSWORD"),
+		MasterName: r.name, SentinelAddrs: strings.Split(r.sentinels, ","), Username: r.user, Password: r.password,
 		MaxRetries: -1, DialTimeout: r.timeout, ReadTimeout: r.timeout, WriteTimeout: r.timeout, DisableIdentity: true,
 	})
 }

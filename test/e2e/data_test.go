@@ -1,0 +1,223 @@
+//go:build e2e
+
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/test/e2e/framework"
+)
+
+// The primary's pod is killed while nothing of ours but the agents runs.
+func TestFailoverWithEverythingOfOursDown(t *testing.T) {
+	e := framework.Connect(t)
+	ns := e.Namespace(t, "alone")
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel})
+	c := e.Client(t, ns)
+	password := s.SystemPassword(t, naming.UserOperator)
+	old := s.Primary(t)
+	c.Must(t, s.PrimaryAddress(), "SET", "before", "1")
+	c.Must(t, s.PrimaryAddress(), "WAIT", "2", "5000")
+
+	e.ScaleController(t, 0)
+	e.ScaleAPIServer(t, 0)
+	e.DeletePod(t, ns, naming.NodePod(old), 0)
+	now := s.WaitSwitch(t, c, s.Address(old), 40*time.Second)
+	framework.Eventually(t, 20*time.Second, "a Sentinel client writes again", func() error {
+		_, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", "after", "1")
+		return err
+	})
+	// The pod comes back, made by Kubernetes alone, and its agent finds whom to follow.
+	waitRole(t, s, c, old, password, "slave")
+	for _, key := range []string{"before", "after"} {
+		if got, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "GET", key); err != nil || got != "1" {
+			t.Errorf("GET %s: %q, %v", key, got, err)
+		}
+	}
+
+	e.ScaleAPIServer(t, 1)
+	e.ScaleController(t, 1)
+	s.WaitReady(t, 2*time.Minute)
+	if got := s.Address(s.Primary(t)); got != now {
+		t.Errorf("status says %s is primary; the Sentinels made it %s", got, now)
+	}
+	if last := s.Get(t).Status.LastFailover; last == nil || last.From != old || last.Cause != v1alpha1.FailoverCauseSentinel {
+		t.Errorf("lastFailover is %+v, want one from %s by the Sentinels", last, old)
+	}
+	found, err := c.Find(t, s.SentinelAddresses(), s.Name)
+	if err != nil || found != now {
+		t.Errorf("after the controller's return the Sentinels say %s, %v; it fought them", found, err)
+	}
+}
+
+// The primary's node is cut off: what is on it cannot be reached, and does not know.
+func TestPrimarysNodeIsCutOff(t *testing.T) {
+	e := framework.Connect(t)
+	ns := e.Namespace(t, "cut")
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel})
+	old := s.Primary(t)
+	pod, err := s.Pod(t, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := e.ClientAwayFrom(t, ns, pod.Spec.NodeName)
+	heal := framework.Cut(t, pod.Spec.NodeName)
+	now := s.WaitSwitch(t, c, s.Address(old), time.Minute)
+	framework.Eventually(t, 30*time.Second, "the write Service leads to the new primary", func() error {
+		pods, err := readyEndpoints(t.Context(), s)
+		if err == nil && (len(pods) != 1 || pods[0] != naming.NodePod(s.NodeOf(t, now))) {
+			err = fmt.Errorf("it leads to %v", pods)
+		}
+		return err
+	})
+	if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", "after", "1"); err != nil {
+		t.Error(err)
+	}
+	heal()
+	s.WaitReady(t, 3*time.Minute)
+	if got := s.Address(s.Primary(t)); got != now {
+		t.Errorf("after healing %s is primary, was %s", got, now)
+	}
+	if got, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "GET", "after"); err != nil || got != "1" {
+		t.Errorf("the write made during the cut: %q, %v", got, err)
+	}
+}
+
+// B4: the primary's node is cordoned and the pod deleted; what is written meanwhile survives its return.
+func TestCordonedPrimaryReturnsAsReplica(t *testing.T) {
+	e := framework.Connect(t)
+	ns := e.Namespace(t, "cordon")
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Persistent: true})
+	c := e.Client(t, ns)
+	old := s.Primary(t)
+	pod, err := s.Pod(t, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	framework.Kubectl(t, "cordon", pod.Spec.NodeName)
+	t.Cleanup(func() { framework.Kubectl(t, "uncordon", pod.Spec.NodeName) })
+	e.DeletePod(t, ns, pod.Name, 0)
+	now := s.WaitSwitch(t, c, s.Address(old), 40*time.Second)
+	if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", "while-away", "1"); err != nil {
+		t.Fatal(err)
+	}
+	framework.Kubectl(t, "uncordon", pod.Spec.NodeName)
+	s.WaitReady(t, 2*time.Minute)
+	if got := s.Address(s.Primary(t)); got != now {
+		t.Errorf("%s is primary, was %s", got, now)
+	}
+	if got := c.Must(t, s.Address(old), "GET", "while-away"); got != "1" {
+		t.Errorf("the returned node has %q", got)
+	}
+}
+
+// C7: after a failover to another node everything is stopped and started; the newest data win, every time.
+func TestColdStartKeepsTheNewestData(t *testing.T) {
+	e := framework.Connect(t)
+	ns := e.Namespace(t, "cold")
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Persistent: true})
+	c := e.Client(t, ns)
+	for round := range 10 {
+		key := fmt.Sprintf("round-%d", round)
+		if _, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(ns).Failover(t.Context(), s.Name, &v1alpha1.Failover{}, metav1.CreateOptions{}); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", key, "1"); err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		stopAll(t, s)
+		s.WaitReady(t, 3*time.Minute)
+		for seen := range round + 1 {
+			if got, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "GET", fmt.Sprintf("round-%d", seen)); err != nil || got != "1" {
+				t.Fatalf("round %d: the write of round %d is %q, %v", round, seen, got, err)
+			}
+		}
+	}
+}
+
+// stopAll deletes every data and Sentinel pod of a set at once and waits until each is another one.
+func stopAll(t *testing.T, s *framework.Set) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	selector := metav1.ListOptions{LabelSelector: naming.LabelManagedBy + "=" + naming.ManagedBy}
+	old, err := s.Env.Kube.CoreV1().Pods(s.Namespace).List(ctx, selector)
+	if err != nil || len(old.Items) == 0 {
+		t.Fatalf("%d pods, %v", len(old.Items), err)
+	}
+	uids := map[string]bool{}
+	for i := range old.Items {
+		uids[string(old.Items[i].UID)] = true
+	}
+	zero := int64(0)
+	if err := s.Env.Kube.CoreV1().Pods(s.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, selector); err != nil {
+		t.Fatal(err)
+	}
+	framework.Eventually(t, time.Minute, "every pod is another one", func() error {
+		pods, err := s.Env.Kube.CoreV1().Pods(s.Namespace).List(ctx, selector)
+		if err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			if uids[string(pods.Items[i].UID)] {
+				return fmt.Errorf("%s is still there", pods.Items[i].Name)
+			}
+		}
+		if len(pods.Items) != len(old.Items) {
+			return fmt.Errorf("%d pods", len(pods.Items))
+		}
+		return nil
+	})
+}
+
+// D1: without persistence the primary's server is killed and back in under a second; the data survive on the replicas.
+func TestKilledServerWithoutPersistenceLosesNothing(t *testing.T) {
+	e := framework.Connect(t)
+	ns := e.Namespace(t, "empty")
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel})
+	c := e.Client(t, ns)
+	c.Must(t, s.PrimaryAddress(), "EVAL", "for i = 1, 500 do redis.call('SET', KEYS[1] .. i, i) end return 1", "1", "d1:")
+	c.Must(t, s.PrimaryAddress(), "WAIT", "2", "5000")
+	old := s.Primary(t)
+	killContainer(t, s, naming.NodePod(old), naming.ContainerServer)
+	s.WaitReady(t, 2*time.Minute)
+	for _, m := range s.Get(t).Status.Members {
+		if got := c.Must(t, s.Address(m.Node), "DBSIZE"); got != "500" {
+			t.Errorf("%s holds %s keys, 500 were written", m.Node, got)
+		}
+	}
+	if now := s.Primary(t); now == old {
+		t.Errorf("the emptied %s is primary again", old)
+	}
+}
+
+// D1, second half: with persistence, the primary's pod and its volume are lost together.
+func TestLostVolumeOfThePrimary(t *testing.T) {
+	e := framework.Connect(t)
+	ns := e.Namespace(t, "volume")
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Persistent: true})
+	c := e.Client(t, ns)
+	c.Must(t, s.PrimaryAddress(), "EVAL", "for i = 1, 500 do redis.call('SET', KEYS[1] .. i, i) end return 1", "1", "d1:")
+	c.Must(t, s.PrimaryAddress(), "WAIT", "2", "5000")
+	old := s.Primary(t)
+	framework.Kubectl(t, "delete", "pvc", "-n", ns, naming.NodeClaim(old), "--wait=false")
+	e.DeletePod(t, ns, naming.NodePod(old), 0)
+	s.WaitReady(t, 3*time.Minute)
+	for _, m := range s.Get(t).Status.Members {
+		if got := c.Must(t, s.Address(m.Node), "DBSIZE"); got != "500" {
+			t.Errorf("%s holds %s keys, 500 were written", m.Node, got)
+		}
+	}
+	if now := s.Primary(t); now == old {
+		t.Errorf("the emptied %s is primary again", old)
+	}
+}

@@ -1,0 +1,130 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const systemNamespace = "valkey-system"
+
+// Cluster runs a verb of the local cluster, such as "cut node-1".
+func Cluster(t *testing.T, verb string, args ...string) {
+	t.Helper()
+	if err := tryCluster(t, verb, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryCluster(t *testing.T, verb string, args ...string) error {
+	t.Helper()
+	binary := os.Getenv("CLUSTER_BIN")
+	if binary == "" {
+		return fmt.Errorf("CLUSTER_BIN is not set: run the end-to-end tests with make e2e")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
+	defer cancel()
+	words := append([]string{verb, "--name", os.Getenv("CLUSTER")}, args...)
+	if out, err := exec.CommandContext(ctx, binary, words...).CombinedOutput(); err != nil {
+		return fmt.Errorf("cluster %v: %w: %s", words, err, out)
+	}
+	return nil
+}
+
+// Cut takes a node off the network until the function that it returns is called, or the test ends.
+func Cut(t *testing.T, node string) (heal func()) {
+	t.Helper()
+	return fault(t, node, "cut", "heal")
+}
+
+// StopNode ends everything on a node until the function that it returns is called, or the test ends.
+func StopNode(t *testing.T, node string) (start func()) {
+	t.Helper()
+	return fault(t, node, "stop-node", "start-node")
+}
+
+func fault(t *testing.T, node, verb, undo string) func() {
+	t.Helper()
+	undone := false
+	restore := func() {
+		if undone {
+			return
+		}
+		undone = true
+		if err := tryCluster(t, undo, node); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(restore)
+	Cluster(t, verb, node)
+	return restore
+}
+
+// Scale sets the number of pods of one of the product's Deployments and waits until it is so; after the test it is restored.
+func (e *Env) Scale(t *testing.T, deployment string, replicas int32) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	was, err := e.Kube.AppsV1().Deployments(systemNamespace).Get(ctx, deployment, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := *was.Spec.Replicas
+	e.scale(t, deployment, replicas)
+	if before > replicas {
+		t.Cleanup(func() { e.scale(t, deployment, before) })
+	}
+}
+
+func (e *Env) scale(t *testing.T, deployment string, replicas int32) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+	if _, err := e.Kube.AppsV1().Deployments(systemNamespace).Patch(ctx, deployment, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Error(err)
+		return
+	}
+	Eventually(t, 2*time.Minute, fmt.Sprintf("%s has %d pods", deployment, replicas), func() error {
+		pods, err := e.Kube.CoreV1().Pods(systemNamespace).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + deployment})
+		if err != nil {
+			return err
+		}
+		ready := int32(0)
+		for i := range pods.Items {
+			if PodReady(&pods.Items[i]) && pods.Items[i].DeletionTimestamp == nil {
+				ready++
+			}
+		}
+		if ready != replicas || len(pods.Items) != int(replicas) {
+			return fmt.Errorf("%d pods, %d ready", len(pods.Items), ready)
+		}
+		return nil
+	})
+}
+
+// ScaleController sets the number of controllers.
+func (e *Env) ScaleController(t *testing.T, replicas int32) {
+	t.Helper()
+	e.Scale(t, "valkey-controller", replicas)
+}
+
+// ScaleAPIServer sets the number of API servers, and waits until the API is served where there are some.
+func (e *Env) ScaleAPIServer(t *testing.T, replicas int32) {
+	t.Helper()
+	e.Scale(t, "valkey-apiserver", replicas)
+	if replicas == 0 {
+		return
+	}
+	Eventually(t, time.Minute, "the API is served", func() error {
+		_, err := e.Valkey.ValkeyV1alpha1().Valkeys("default").List(t.Context(), metav1.ListOptions{})
+		return err
+	})
+}

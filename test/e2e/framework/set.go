@@ -1,0 +1,226 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package framework
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+)
+
+const clusterDomain = "cluster.local"
+
+// Set is a Valkey under test and, where it has one, the ValkeySentinel that monitors it.
+type Set struct {
+	Env       *Env
+	Namespace string
+	Name      string
+	// Sentinel is the name of the ValkeySentinel; empty without.
+	Sentinel  string
+	Sentinels int
+}
+
+// Options change the manifest of a Set.
+type Options struct {
+	Name     string
+	Replicas int
+	Mode     v1alpha1.FailoverMode
+	// Persistent gives each node a volume.
+	Persistent bool
+	// Image of the servers; empty is the default.
+	Image string
+	// Extra is YAML under spec, indented by two spaces.
+	Extra string
+}
+
+// Manifest of a Valkey.
+func (o Options) Manifest() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "apiVersion: valkey.io/v1alpha1\nkind: Valkey\nmetadata:\n  name: %s\n  labels: {team: a}\nspec:\n  replicas: %d\n", o.Name, o.Replicas)
+	fmt.Fprintf(&b, "  failover:\n    mode: %s\n", o.Mode)
+	if o.Mode == v1alpha1.FailoverModeSentinel {
+		b.WriteString("    sentinel:\n      config: {down-after-milliseconds: \"2000\", failover-timeout: \"10000\"}\n")
+	}
+	if o.Persistent {
+		b.WriteString("  persistence: {size: 64Mi}\n")
+	}
+	if o.Image != "" {
+		fmt.Fprintf(&b, "  image: %s\n", o.Image)
+	}
+	b.WriteString(o.Extra)
+	return b.String()
+}
+
+// SentinelManifest is a ValkeySentinel of three that selects team a.
+func SentinelManifest(name string) string {
+	return "apiVersion: valkey.io/v1alpha1\nkind: ValkeySentinel\nmetadata:\n  name: " + name +
+		"\nspec:\n  replicas: 3\n  valkeySelector: {matchLabels: {team: a}}\n"
+}
+
+// Start applies a Valkey, and a ValkeySentinel with mode Sentinel, and waits until all is ready.
+func (e *Env) Start(t *testing.T, namespace string, o Options) *Set {
+	t.Helper()
+	s := &Set{Env: e, Namespace: namespace, Name: o.Name}
+	if o.Mode == v1alpha1.FailoverModeSentinel {
+		s.Sentinel, s.Sentinels = "watch", 3
+		Apply(t, namespace, SentinelManifest(s.Sentinel))
+	}
+	Apply(t, namespace, o.Manifest())
+	s.WaitReady(t, 3*time.Minute)
+	return s
+}
+
+// Get is the Valkey now.
+func (s *Set) Get(t *testing.T) *v1alpha1.Valkey {
+	t.Helper()
+	vk, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Get(context.WithoutCancel(t.Context()), s.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return vk
+}
+
+// WaitReady waits until the Valkey is Ready, with every replica in sync, and, with Sentinels, monitored by all of them.
+func (s *Set) WaitReady(t *testing.T, patience time.Duration) {
+	t.Helper()
+	Eventually(t, patience, s.Name+" is ready", func() error { return s.readiness(t) })
+}
+
+func (s *Set) readiness(t *testing.T) error {
+	t.Helper()
+	vk, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Get(context.WithoutCancel(t.Context()), s.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	st := vk.Status
+	switch {
+	case st.ObservedGeneration != vk.Generation:
+		return fmt.Errorf("status is of generation %d, spec of %d", st.ObservedGeneration, vk.Generation)
+	case st.State != v1alpha1.StateReady:
+		return fmt.Errorf("state %s: %s: %s", st.State, st.Reason, st.Message)
+	case st.ReadyReplicas != vk.Spec.Replicas+1 || st.SyncedReplicas != vk.Spec.Replicas:
+		return fmt.Errorf("%d ready, %d synced of 1 + %d", st.ReadyReplicas, st.SyncedReplicas, vk.Spec.Replicas)
+	case st.Primary == "":
+		return fmt.Errorf("no primary")
+	case s.Sentinel != "" && (st.Monitoring == nil || !st.Monitoring.Registered || int(st.Monitoring.AvailableQuorum) != s.Sentinels):
+		return fmt.Errorf("monitoring: %+v", st.Monitoring)
+	}
+	return nil
+}
+
+// Primary is the node that status names.
+func (s *Set) Primary(t *testing.T) string {
+	t.Helper()
+	return s.Get(t).Status.Primary
+}
+
+// Replica is a node that status lists as a synced replica.
+func (s *Set) Replica(t *testing.T) string {
+	t.Helper()
+	for _, m := range s.Get(t).Status.Members {
+		if m.Role == v1alpha1.RoleReplica && m.Synced {
+			return m.Node
+		}
+	}
+	t.Fatal("no synced replica")
+	return ""
+}
+
+// Address of a node.
+func (s *Set) Address(node string) string {
+	return fmt.Sprintf("%s:%d", naming.NodeHost(node, s.Namespace, clusterDomain), naming.PortValkey)
+}
+
+// PrimaryAddress is the write Service's.
+func (s *Set) PrimaryAddress() string {
+	return fmt.Sprintf("%s.%s.svc.%s:%d", naming.PrimaryService(s.Name), s.Namespace, clusterDomain, naming.PortValkey)
+}
+
+// SentinelAddresses are those of the Sentinel pods.
+func (s *Set) SentinelAddresses() []string {
+	addrs := make([]string, s.Sentinels)
+	for i := range addrs {
+		addrs[i] = fmt.Sprintf("%s:%d", naming.SentinelHost(s.Sentinel, i, s.Namespace, clusterDomain), naming.PortSentinel)
+	}
+	return addrs
+}
+
+// ViaSentinel are the flags of the client pod that lead to the primary through the Sentinels.
+func (s *Set) ViaSentinel() []string {
+	return []string{"-sentinels", strings.Join(s.SentinelAddresses(), ","), "-name", s.Name}
+}
+
+// NodeOf is the node whose address a Sentinel named, host:port.
+func (s *Set) NodeOf(t *testing.T, addr string) string {
+	t.Helper()
+	for _, m := range s.Get(t).Status.Members {
+		if s.Address(m.Node) == addr {
+			return m.Node
+		}
+	}
+	t.Fatalf("no member has the address %q", addr)
+	return ""
+}
+
+// WaitSwitch waits until the Sentinels name another primary than before, and returns its address.
+func (s *Set) WaitSwitch(t *testing.T, c *Client, before string, patience time.Duration) string {
+	t.Helper()
+	var found string
+	Eventually(t, patience, "the Sentinels name another primary than "+before, func() error {
+		addr, err := c.Find(t, s.SentinelAddresses(), s.Name)
+		if err != nil {
+			return err
+		}
+		if addr == before {
+			return fmt.Errorf("still %s", addr)
+		}
+		found = addr
+		return nil
+	})
+	return found
+}
+
+// Pod is the pod of a node, or an error.
+func (s *Set) Pod(t *testing.T, node string) (*corev1.Pod, error) {
+	t.Helper()
+	return s.Env.Kube.CoreV1().Pods(s.Namespace).Get(context.WithoutCancel(t.Context()), naming.NodePod(node), metav1.GetOptions{})
+}
+
+// DeletePod deletes a pod without grace: what a crash of its machine looks like to the others.
+func (e *Env) DeletePod(t *testing.T, namespace, pod string, grace int64) {
+	t.Helper()
+	err := e.Kube.CoreV1().Pods(namespace).Delete(context.WithoutCancel(t.Context()), pod, metav1.DeleteOptions{GracePeriodSeconds: &grace})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SystemPassword is the password of one of the product's own users on the data nodes.
+func (s *Set) SystemPassword(t *testing.T, user string) string {
+	t.Helper()
+	return s.secret(t, naming.SystemPasswordsSecret(s.Name), user)
+}
+
+// SentinelPassword is the password of one of the product's own users on the Sentinels.
+func (s *Set) SentinelPassword(t *testing.T, user string) string {
+	t.Helper()
+	return s.secret(t, naming.SentinelPasswordsSecret(s.Sentinel), user)
+}
+
+func (s *Set) secret(t *testing.T, name, key string) string {
+	t.Helper()
+	secret, err := s.Env.Kube.CoreV1().Secrets(s.Namespace).Get(context.WithoutCancel(t.Context()), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(secret.Data[key])
+}

@@ -1,0 +1,203 @@
+//go:build e2e
+
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/test/e2e/framework"
+)
+
+// readyEndpoints are the pods behind the write Service that may get traffic now.
+func readyEndpoints(ctx context.Context, s *framework.Set) ([]string, error) {
+	slices, err := s.Env.Kube.DiscoveryV1().EndpointSlices(s.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: discoveryv1.LabelServiceName + "=" + naming.PrimaryService(s.Name),
+	})
+	if err != nil {
+		return nil, err
+	}
+	var pods []string
+	for i := range slices.Items {
+		for _, endpoint := range slices.Items[i].Endpoints {
+			if ready := endpoint.Conditions.Ready; (ready == nil || *ready) && endpoint.TargetRef != nil {
+				pods = append(pods, endpoint.TargetRef.Name)
+			}
+		}
+	}
+	return pods, nil
+}
+
+// The primary's pod is deleted; the endpoints are looked at all the time.
+func writeServiceFollows(t *testing.T, s *framework.Set, c *framework.Client) {
+	before := s.Primary(t)
+	addr := s.Address(before)
+	s.Env.DeletePod(t, s.Namespace, naming.NodePod(before), 0)
+	var switched, followed time.Time
+	for deadline := time.Now().Add(40 * time.Second); time.Now().Before(deadline) && followed.IsZero(); {
+		pods, err := readyEndpoints(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pods) > 1 {
+			t.Fatalf("the write Service leads to %v", pods)
+		}
+		found, err := c.Find(t, s.SentinelAddresses(), s.Name)
+		if err == nil && found != addr && switched.IsZero() {
+			switched = time.Now()
+		}
+		if !switched.IsZero() && len(pods) == 1 {
+			if pods[0] == naming.NodePod(s.NodeOf(t, found)) {
+				followed = time.Now()
+			} else if time.Since(switched) > 5*time.Second {
+				t.Fatalf("%s after the switch to %s the write Service still leads to %s", time.Since(switched), found, pods[0])
+			}
+		}
+	}
+	if followed.IsZero() {
+		t.Fatalf("the write Service did not follow; the Sentinels switched at %s", switched)
+	}
+	t.Logf("the write Service followed %s after the switch was seen", followed.Sub(switched).Round(10*time.Millisecond))
+	// It never goes back.
+	for range 20 {
+		pods, err := readyEndpoints(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pod := range pods {
+			if pod == naming.NodePod(before) {
+				t.Fatalf("the old primary %s is in the write Service again", before)
+			}
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+func noReadOnlyAnswers(t *testing.T, s *framework.Set, c *framework.Client) {
+	ledger := c.Ledger(t, "service", "-addr", s.PrimaryAddress())
+	answer, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Failover(t.Context(), s.Name, &v1alpha1.Failover{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	framework.Eventually(t, 5*time.Second, "the write Service leads to the new primary", func() error {
+		pods, err := readyEndpoints(t.Context(), s)
+		if err == nil && (len(pods) != 1 || pods[0] != naming.NodePod(answer.Status.To)) {
+			err = fmt.Errorf("it leads to %v", pods)
+		}
+		return err
+	})
+	// A new connection through the Service writes without a READONLY answer.
+	after := c.Ledger(t, "service-after", "-addr", s.PrimaryAddress())
+	time.Sleep(2 * time.Second) // the writing itself: two seconds of it
+	if summary := after.Close(t); summary.ReadOnly != 0 || summary.Failed != 0 || summary.Lost != 0 {
+		t.Errorf("writes through the write Service after the failover: %+v", summary)
+	}
+	if summary := ledger.Close(t); summary.Lost != 0 {
+		t.Errorf("acknowledged writes were lost: %+v", summary)
+	}
+}
+
+func failoversLeaveSentinelsAlone(t *testing.T, s *framework.Set, _ *framework.Client) {
+	look := func() map[string]string {
+		pods, err := s.Env.Kube.CoreV1().Pods(s.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: naming.LabelSentinel + "=" + s.Sentinel})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]string{}
+		for i := range pods.Items {
+			p := &pods.Items[i]
+			seen[p.Name] = fmt.Sprintf("%s, %d restarts", p.UID, p.Status.ContainerStatuses[0].RestartCount)
+		}
+		return seen
+	}
+	before := look()
+	for range 3 {
+		if _, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Failover(t.Context(), s.Name, &v1alpha1.Failover{}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		s.WaitReady(t, 90*time.Second)
+	}
+	after := look()
+	if len(before) != 3 {
+		t.Fatalf("%d Sentinel pods", len(before))
+	}
+	for name, was := range before {
+		if after[name] != was {
+			t.Errorf("Sentinel %s was %s, is %s", name, was, after[name])
+		}
+	}
+}
+
+// roleOf asks the server itself.
+func roleOf(t *testing.T, s *framework.Set, c *framework.Client, node, password string) (string, error) {
+	t.Helper()
+	out, err := c.DoAs(t, s.Address(node), naming.UserOperator, password, "ROLE")
+	if err != nil {
+		return "", err
+	}
+	var role string
+	if _, err := fmt.Sscan(out, &role); err != nil {
+		return "", err
+	}
+	return role, nil
+}
+
+func waitRole(t *testing.T, s *framework.Set, c *framework.Client, node, password, want string) {
+	t.Helper()
+	framework.Eventually(t, 90*time.Second, node+" is a "+want, func() error {
+		role, err := roleOf(t, s, c, node, password)
+		if err == nil && role != want {
+			err = fmt.Errorf("it says %s", role)
+		}
+		return err
+	})
+}
+
+func oldPrimaryReturnsWithoutController(t *testing.T, s *framework.Set, c *framework.Client) {
+	password := s.SystemPassword(t, naming.UserOperator)
+	s.Env.ScaleController(t, 0)
+	old := s.Primary(t)
+	answer, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Failover(t.Context(), s.Name, &v1alpha1.Failover{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Env.DeletePod(t, s.Namespace, naming.NodePod(old), 0)
+	waitRole(t, s, c, old, password, "slave")
+	if role, err := roleOf(t, s, c, answer.Status.To, password); err != nil || role != "master" {
+		t.Errorf("%s says %s, %v", answer.Status.To, role, err)
+	}
+	s.Env.ScaleController(t, 1)
+}
+
+func failoverWithoutController(t *testing.T, s *framework.Set, c *framework.Client) {
+	s.Env.ScaleController(t, 0)
+	old := s.Primary(t)
+	s.Env.DeletePod(t, s.Namespace, naming.NodePod(old), 0)
+	now := s.WaitSwitch(t, c, s.Address(old), 40*time.Second)
+	for i := range 1000 / 100 {
+		// 100 keys a call, written by a script on the primary that the Sentinels name.
+		if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "EVAL",
+			"for i = 1, 100 do redis.call('SET', KEYS[1] .. i, i) end return 100", "1", fmt.Sprintf("b3:%d:", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Env.ScaleController(t, 1)
+	s.WaitReady(t, 90*time.Second)
+	if got := s.Address(s.Primary(t)); got != now {
+		t.Errorf("the primary is %s; the Sentinels had made it %s", got, now)
+	}
+	got, err := c.Do(t, now, "EVAL", "return #redis.call('KEYS', 'b3:*')", "0")
+	if err != nil || got != "1000" {
+		t.Errorf("%s keys are there, 1000 were written (%v)", got, err)
+	}
+}
