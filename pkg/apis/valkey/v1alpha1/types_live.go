@@ -41,7 +41,6 @@ type Failover struct {
 }
 
 // FailoverRequestSpec is what is asked for.
-// +k8s:customValidation
 type FailoverRequestSpec struct {
 	// valkey to fail over: required on a ValkeySentinel that monitors several, not used on a Valkey.
 	// +optional

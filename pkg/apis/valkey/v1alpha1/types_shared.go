@@ -161,6 +161,7 @@ type NetworkingSpec struct {
 }
 
 // TLSSpec encrypts traffic.
+// +k8s:customValidation
 type TLSSpec struct {
 	// enabled turns TLS on. Default false.
 	// +optional
@@ -182,6 +183,7 @@ type TLSSpec struct {
 	// +optional
 	// +k8s:optional
 	// +k8s:minimum=1
+	// +k8s:maximum=65535
 	Port *int32 `json:"port,omitempty" protobuf:"varint,5,opt,name=port"`
 	// clientCertificates says whether clients must show a certificate: Disabled (default), Optional or Required.
 	// +optional
@@ -273,6 +275,7 @@ const (
 )
 
 // PodDisruptionBudgetSpec limits how many pods evictions may take at once.
+// +k8s:customValidation
 type PodDisruptionBudgetSpec struct {
 	// mode is Managed (default) or Disabled.
 	// +optional

@@ -55,6 +55,7 @@ type ValkeySpec struct {
 	// +optional
 	// +k8s:optional
 	// +k8s:minimum=0
+	// +k8s:maximum=998
 	Replicas int32 `json:"replicas" protobuf:"varint,1,opt,name=replicas"`
 	// failover says who promotes a replica when the primary is lost.
 	// +optional
@@ -242,6 +243,7 @@ const (
 )
 
 // PersistenceSpec is the volume of a node and what is written to it.
+// +k8s:customValidation
 type PersistenceSpec struct {
 	// size of each node's volume, such as 10Gi. It may grow, never shrink.
 	// +required
@@ -263,6 +265,7 @@ type PersistenceSpec struct {
 }
 
 // UserSpec is an ACL user.
+// +k8s:customValidation
 type UserSpec struct {
 	// name of the user. "default" configures the user of clients that do not log in.
 	// +required

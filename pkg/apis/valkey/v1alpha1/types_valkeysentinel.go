@@ -52,11 +52,12 @@ type ValkeySentinelList struct {
 // ValkeySentinelSpec is what a person wants of a Sentinel quorum.
 // +k8s:customValidation
 type ValkeySentinelSpec struct {
-	// replicas is how many Sentinels run, at least 3; odd numbers make sense. Default 3.
+	// replicas is how many Sentinels run, 3 to 99; odd numbers make sense. Default 3.
 	// +optional
 	// +default=3
 	// +k8s:optional
 	// +k8s:minimum=3
+	// +k8s:maximum=99
 	Replicas int32 `json:"replicas,omitempty" protobuf:"varint,1,opt,name=replicas"`
 	// valkeySelector selects the Valkeys of this namespace that are monitored. Empty or absent selects nothing.
 	// +optional

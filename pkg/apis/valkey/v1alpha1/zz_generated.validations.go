@@ -596,11 +596,6 @@ func Validate_FailoverRequestSpec(
 	ctx context.Context, op operation.Operation, fldPath *field.Path,
 	obj, oldObj *FailoverRequestSpec) (errs field.ErrorList) {
 
-	// custom validation
-	if e := ValidateCustom_FailoverRequestSpec(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
-		errs = append(errs, e...)
-	}
-
 	{ // field FailoverRequestSpec.Valkey
 		fn := func(
 			fldPath *field.Path,
@@ -2398,6 +2393,11 @@ func Validate_PersistenceSpec(
 	ctx context.Context, op operation.Operation, fldPath *field.Path,
 	obj, oldObj *PersistenceSpec) (errs field.ErrorList) {
 
+	// custom validation
+	if e := ValidateCustom_PersistenceSpec(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+		errs = append(errs, e...)
+	}
+
 	// field PersistenceSpec.Capacity has no validation
 
 	{ // field PersistenceSpec.StorageClassName
@@ -2530,6 +2530,11 @@ func Validate_PodDisruptionBudgetMode(
 func Validate_PodDisruptionBudgetSpec(
 	ctx context.Context, op operation.Operation, fldPath *field.Path,
 	obj, oldObj *PodDisruptionBudgetSpec) (errs field.ErrorList) {
+
+	// custom validation
+	if e := ValidateCustom_PodDisruptionBudgetSpec(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+		errs = append(errs, e...)
+	}
 
 	{ // field PodDisruptionBudgetSpec.Mode
 		fn := func(
@@ -3344,6 +3349,11 @@ func Validate_TLSSpec(
 	ctx context.Context, op operation.Operation, fldPath *field.Path,
 	obj, oldObj *TLSSpec) (errs field.ErrorList) {
 
+	// custom validation
+	if e := ValidateCustom_TLSSpec(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+		errs = append(errs, e...)
+	}
+
 	{ // field TLSSpec.Enabled
 		fn := func(
 			fldPath *field.Path,
@@ -3476,6 +3486,9 @@ func Validate_TLSSpec(
 			}
 			if earlyReturn {
 				return // do not proceed
+			}
+			if e := validate.Maximum(ctx, op, fldPath, obj, oldObj, 65535); len(e) != 0 {
+				errs = append(errs, e...)
 			}
 			if e := validate.Minimum(ctx, op, fldPath, obj, oldObj, 1); len(e) != 0 {
 				errs = append(errs, e...)
@@ -3748,6 +3761,11 @@ func Validate_UserKeys(
 func Validate_UserSpec(
 	ctx context.Context, op operation.Operation, fldPath *field.Path,
 	obj, oldObj *UserSpec) (errs field.ErrorList) {
+
+	// custom validation
+	if e := ValidateCustom_UserSpec(ctx, op, fldPath, obj, oldObj); len(e) != 0 {
+		errs = append(errs, e...)
+	}
 
 	{ // field UserSpec.Name
 		fn := func(
@@ -5011,6 +5029,9 @@ func Validate_ValkeySentinelSpec(
 			if earlyReturn {
 				return // do not proceed
 			}
+			if e := validate.Maximum(ctx, op, fldPath, obj, oldObj, 99); len(e) != 0 {
+				errs = append(errs, e...)
+			}
 			if e := validate.Minimum(ctx, op, fldPath, obj, oldObj, 3); len(e) != 0 {
 				errs = append(errs, e...)
 			}
@@ -5713,6 +5734,9 @@ func Validate_ValkeySpec(
 			}
 			if earlyReturn {
 				return // do not proceed
+			}
+			if e := validate.Maximum(ctx, op, fldPath, obj, oldObj, 998); len(e) != 0 {
+				errs = append(errs, e...)
 			}
 			if e := validate.Minimum(ctx, op, fldPath, obj, oldObj, 0); len(e) != 0 {
 				errs = append(errs, e...)
