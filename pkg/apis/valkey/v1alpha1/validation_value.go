@@ -14,10 +14,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 // Directives and ACL rules end up in line-based files: a newline in one would be a directive of its own.
 const noControlCharacters = "must not hold control characters such as a newline"
+
+var directiveName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
 var aclCommand = regexp.MustCompile(`^@?[A-Za-z0-9|._-]+$`)
 
@@ -29,11 +33,8 @@ func directiveErrors(path *field.Path, directives, old map[string]string) field.
 		if previous, existed := old[name]; existed && previous == value {
 			continue
 		}
-		switch {
-		case name == "" || strings.ContainsFunc(name, unicode.IsSpace) && !hasControl(name):
-			errs = append(errs, field.Invalid(path, name, "must be the name of a directive, without spaces"))
-		case hasControl(name):
-			errs = append(errs, field.Invalid(path, name, noControlCharacters))
+		if !directiveName.MatchString(name) {
+			errs = append(errs, field.Invalid(path, name, `must be the name of a directive: letters, digits and "-"`))
 		}
 		if hasControl(value) {
 			errs = append(errs, field.Invalid(path.Key(name), value, noControlCharacters))
@@ -77,15 +78,13 @@ func ValidateCustom_UserSpec(_ context.Context, _ operation.Operation, path *fie
 	switch {
 	case strings.HasPrefix(user.Name, "_"):
 		errs = append(errs, field.Invalid(path.Child("name"), user.Name, `must not begin with "_": those users are the product's own`))
-	case hasSpaceOrControl(user.Name):
-		errs = append(errs, field.Invalid(path.Child("name"), user.Name, "must not hold spaces or control characters"))
+	case hasSpaceOrControl(user.Name) || strings.ContainsAny(user.Name, "()"):
+		errs = append(errs, field.Invalid(path.Child("name"), user.Name, "must not hold spaces, parentheses or control characters"))
 	}
 	if user.NoPass && user.PasswordSecret != nil {
 		errs = append(errs, field.Forbidden(path.Child("nopass"), "not together with passwordSecret"))
 	}
-	if hasControl(user.Permissions) {
-		errs = append(errs, field.Invalid(path.Child("permissions"), user.Permissions, noControlCharacters))
-	}
+	errs = append(errs, permissionErrors(path.Child("permissions"), user.Permissions)...)
 	if commands := user.Commands; commands != nil {
 		errs = append(errs, commandErrors(path.Child("commands", "allow"), commands.Allow)...)
 		errs = append(errs, commandErrors(path.Child("commands", "deny"), commands.Deny)...)
@@ -99,6 +98,39 @@ func ValidateCustom_UserSpec(_ context.Context, _ operation.Operation, path *fie
 		errs = append(errs, patternErrors(path.Child("channels", "patterns"), channels.Patterns)...)
 	}
 	return errs
+}
+
+// The text may hold a password by mistake, so an error does not repeat it.
+func permissionErrors(path *field.Path, permissions string) field.ErrorList {
+	for _, rule := range aclRules(permissions) {
+		if err := valkeyconf.CheckRule(rule); err != nil {
+			return field.ErrorList{field.Invalid(path, field.OmitValueType{}, "must be ACL rules separated by spaces: "+err.Error())}
+		}
+	}
+	return nil
+}
+
+// aclRules splits at spaces, except within the parentheses of a selector.
+func aclRules(permissions string) []string {
+	var rules []string
+	depth := 0
+	for word := range strings.SplitSeq(permissions, " ") {
+		switch {
+		case depth > 0:
+			rules[len(rules)-1] += " " + word
+		case word == "":
+			continue
+		default:
+			rules = append(rules, word)
+		}
+		if word != "" && word[0] == '(' {
+			depth = 1
+		}
+		if strings.HasSuffix(word, ")") {
+			depth = 0
+		}
+	}
+	return rules
 }
 
 func commandErrors(path *field.Path, commands []string) field.ErrorList {

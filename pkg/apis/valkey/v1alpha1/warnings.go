@@ -1,0 +1,70 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
+)
+
+// The API server answers with these when an object is written; where they last, the controller repeats them in the
+// condition ConfigurationWarning. Each is "path: message".
+
+// ValkeyWarnings is what is accepted in a Valkey and has no effect, or is unwise, as far as the object itself tells.
+func ValkeyWarnings(valkey *Valkey) []string {
+	var warnings []string
+	spec, path := &valkey.Spec, field.NewPath("spec")
+	switch mode := spec.Failover.Mode; {
+	case mode == FailoverModeSentinel && spec.Replicas == 0:
+		warnings = append(warnings, warning(path.Child("replicas"), "with failover.mode Sentinel and no replica there is nothing to fail over to"))
+	case mode == FailoverModeNone && spec.Replicas > 0:
+		warnings = append(warnings, warning(path.Child("failover", "mode"), "with None no replica is promoted when the primary is lost"))
+		if spec.Persistence == nil {
+			warnings = append(warnings, warning(path.Child("persistence"), "without it the data are lost when the primary's pod is replaced"))
+		}
+	}
+	warnings = append(warnings, ignoredDirectives(path.Child("config"), spec.Config, valkeyconf.OwnedByNode)...)
+	if sentinel := spec.Failover.Sentinel; sentinel != nil {
+		warnings = append(warnings,
+			ignoredDirectives(path.Child("failover", "sentinel", "config"), sentinel.Config, valkeyconf.OwnedByMonitor)...)
+	}
+	return warnings
+}
+
+// ValkeySentinelWarnings is what is accepted in a ValkeySentinel and has no effect, or is unwise.
+func ValkeySentinelWarnings(sentinel *ValkeySentinel) []string {
+	var warnings []string
+	spec, path := &sentinel.Spec, field.NewPath("spec")
+	if spec.Replicas%2 == 0 {
+		warnings = append(warnings, warning(path.Child("replicas"), fmt.Sprintf(
+			"%d Sentinels survive the loss of no more of them than %d do", spec.Replicas, spec.Replicas-1)))
+	}
+	return append(warnings, ignoredDirectives(path.Child("config"), spec.Config, valkeyconf.OwnedBySentinel)...)
+}
+
+// ValkeyNodeWarnings is what is accepted in a ValkeyNode and has no effect, or is unwise. Of a node that a Valkey made there
+// is nothing to say.
+func ValkeyNodeWarnings(node *ValkeyNode) []string {
+	if metav1.GetControllerOf(node) != nil {
+		return nil
+	}
+	warnings := []string{"metadata.ownerReferences: no Valkey owns this node: it runs, and nobody replicates it or fails it over"}
+	return append(warnings, ignoredDirectives(field.NewPath("spec", "config"), node.Spec.Config, valkeyconf.OwnedByNode)...)
+}
+
+func ignoredDirectives(path *field.Path, directives map[string]string, owned func(string) (string, bool)) []string {
+	var warnings []string
+	for _, name := range sortedKeys(directives) {
+		if reason, ok := owned(name); ok {
+			warnings = append(warnings, warning(path.Key(name), "ignored: "+reason))
+		}
+	}
+	return warnings
+}
+
+func warning(path *field.Path, message string) string { return path.String() + ": " + message }
