@@ -109,7 +109,9 @@ func nodeExporter(spec *v1alpha1.ValkeyNodeSpec) Exporter {
 	exporter := Exporter{ExporterSpec: spec.Exporter}
 	exporter.Env = append(exporter.Env,
 		Env("REDIS_ADDR", "redis://127.0.0.1:"+strconv.Itoa(naming.PortValkey)),
-		Env("REDIS_EXPORTER_WEB_LISTEN_ADDRESS", ":"+strconv.Itoa(naming.PortExporter)))
+		Env("REDIS_EXPORTER_WEB_LISTEN_ADDRESS", ":"+strconv.Itoa(naming.PortExporter)),
+		// The exporter's user may not ask for the configuration: it holds the replication password.
+		Env("REDIS_EXPORTER_CONFIG_COMMAND", "-"))
 	if secret := spec.SystemPasswordsSecretName; secret != "" {
 		exporter.Env = append(exporter.Env,
 			Env("REDIS_USER", naming.UserExporter),

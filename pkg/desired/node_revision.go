@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 // NodeRevision identifies what of a node's spec its pod must be restarted for. It is a hash of the spec, not of the rendered template: a new
@@ -32,10 +33,24 @@ func NodeRevision(spec v1alpha1.ValkeyNodeSpec) string {
 	if relevant.Persistence != nil {
 		relevant.Persistence = &v1alpha1.PersistenceSpec{Capacity: resource.MustParse("0")}
 	}
+	relevant.Config = fixedConfig(spec.Config)
 	text, err := json.Marshal(relevant)
 	if err != nil {
 		panic(fmt.Sprintf("desired: a ValkeyNode's spec has no JSON form: %v", err))
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])[:12]
+}
+
+// fixedConfig is what of a configuration needs a restart. What can be changed under a running server is changed there. The server's version
+// is not known before it runs, so what is fixed in any version counts; what is not used at all does not.
+func fixedConfig(config map[string]string) map[string]string {
+	fixed := map[string]string{}
+	accepted, _ := valkeyconf.NodeSettings(config)
+	for _, directive := range accepted {
+		if valkeyconf.FixedAtRuntime("", directive.Name) {
+			fixed[valkeyconf.Canonical(directive.Name)] = directive.Value()
+		}
+	}
+	return fixed
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/boot"
 )
 
 func byHand() *v1alpha1.ValkeyNode {
@@ -75,6 +76,13 @@ func TestNodeObjects(t *testing.T) {
 	golden(t, "node_deployment", deployment)
 	golden(t, "node_service", NodeService(ofValkey()))
 	golden(t, "node_claim", NodeClaim(ofValkey(), nil))
+	solo := byHand()
+	solo.Spec.Config = map[string]string{"maxmemory-policy": "allkeys-lru", "port": "7000"}
+	configMap, err := NodeConfigMap(solo, boot.DNS{Upstreams: []string{"10.96.0.10"}, ClusterDomain: "cluster.local"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "node_configmap_by_hand", configMap)
 }
 
 func TestNodePodsPassTheRestrictedStandard(t *testing.T) {
@@ -193,6 +201,9 @@ func TestNodeRevisionChangesWithWhatThePodMustBeRestartedFor(t *testing.T) {
 		"AOF to RDB":        {func(s *v1alpha1.ValkeyNodeSpec) { s.Persistence.Mode = v1alpha1.PersistenceModeRDB }, false},
 		"ServiceMonitor":    {func(s *v1alpha1.ValkeyNodeSpec) { s.Exporter.ServiceMonitor.Enabled = true }, false},
 		"TLS that is off":   {func(s *v1alpha1.ValkeyNodeSpec) { s.TLS = &v1alpha1.TLSSpec{Port: ptr.To[int32](1)} }, false},
+		"a live setting":    {func(s *v1alpha1.ValkeyNodeSpec) { s.Config = map[string]string{"maxmemory-policy": "allkeys-lru"} }, false},
+		"a fixed setting":   {func(s *v1alpha1.ValkeyNodeSpec) { s.Config = map[string]string{"databases": "32"} }, true},
+		"an ignored one":    {func(s *v1alpha1.ValkeyNodeSpec) { s.Config = map[string]string{"dir": "/elsewhere"} }, false},
 		"another spelling":  {func(s *v1alpha1.ValkeyNodeSpec) { s.Resources.Limits["memory"] = resource.MustParse("0.25Gi") }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -282,5 +293,30 @@ func TestIsNodeClaim(t *testing.T) {
 func TestNodeWorkloadKeptNeedsSomethingToKeep(t *testing.T) {
 	if _, err := NodeWorkloadKept(NodeInput{Node: ofValkey()}, runtime.Object(&appsv1.StatefulSet{})); err == nil {
 		t.Error("no error: the template would be dropped")
+	}
+}
+
+func TestANodeOfAValkeyUsesTheValkeysConfigMap(t *testing.T) {
+	configMap, err := NodeConfigMap(ofValkey(), boot.DNS{})
+	if configMap != nil || err != nil {
+		t.Errorf("got %v, %v, want none", configMap, err)
+	}
+}
+
+func TestPersistenceConfig(t *testing.T) {
+	for name, tc := range map[string]struct {
+		persistence *v1alpha1.PersistenceSpec
+		want        string
+	}{
+		"none":    {nil, "appendonly no\nsave \"\"\n"},
+		"default": {&v1alpha1.PersistenceSpec{}, "appendonly yes\nsave \"\"\n"},
+		"AOF":     {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeAOF}, "appendonly yes\nsave \"\"\n"},
+		"RDB":     {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeRDB}, "appendonly no\n"},
+		"both":    {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeBoth}, "appendonly yes\n"},
+	} {
+		got, err := PersistenceConfig(tc.persistence).Render()
+		if err != nil || got != tc.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, tc.want)
+		}
 	}
 }
