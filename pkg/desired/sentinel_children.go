@@ -5,6 +5,7 @@ package desired
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -32,7 +33,7 @@ func SentinelService(set *v1alpha1.ValkeySentinel) *corev1ac.ServiceApplyConfigu
 }
 
 // SentinelBudget limits evictions to what leaves the others able to agree on a failover and to authorise it: needed is how many that takes.
-// One may always go, or no node could ever be drained. Nil when no budget is wanted.
+// One may always go, and an unhealthy one at any time, or no node could ever be drained. Nil when no budget is wanted.
 func SentinelBudget(set *v1alpha1.ValkeySentinel, size, needed int) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	if set.Spec.PodDisruptionBudget.Mode == v1alpha1.PodDisruptionBudgetDisabled {
 		return nil
@@ -46,6 +47,7 @@ func SentinelBudget(set *v1alpha1.ValkeySentinel, size, needed int) *policyv1ac.
 		WithOwnerReferences(OwnerReference(KindValkeySentinel, set)).
 		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
 			WithMaxUnavailable(unavailable).
+			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow).
 			WithSelector(metav1ac.LabelSelector().WithMatchLabels(naming.SentinelSelector(set.Name))))
 }
 
@@ -74,14 +76,14 @@ func SentinelRole(set *v1alpha1.ValkeySentinel) *rbacv1ac.RoleApplyConfiguration
 			WithVerbs("get"))
 }
 
-// SentinelRoleBinding gives SentinelRole to the API server, whose live subresources log in to the Sentinels.
-func SentinelRoleBinding(set *v1alpha1.ValkeySentinel) *rbacv1ac.RoleBindingApplyConfiguration {
+// SentinelRoleBinding gives SentinelRole to the API server, which runs in systemNamespace: its live subresources log in to the Sentinels.
+func SentinelRoleBinding(set *v1alpha1.ValkeySentinel, systemNamespace string) *rbacv1ac.RoleBindingApplyConfiguration {
 	return rbacv1ac.RoleBinding(naming.SentinelAPIServerRole(set.Name), set.Namespace).
 		WithLabels(naming.SentinelLabels(set.Name)).
 		WithOwnerReferences(OwnerReference(KindValkeySentinel, set)).
 		WithSubjects(rbacv1ac.Subject().
 			WithKind(rbacv1.ServiceAccountKind).
-			WithNamespace(naming.SystemNamespace).
+			WithNamespace(systemNamespace).
 			WithName(naming.APIServerServiceAccount)).
 		WithRoleRef(rbacv1ac.RoleRef().
 			WithAPIGroup(rbacv1.GroupName).

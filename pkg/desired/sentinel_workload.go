@@ -145,12 +145,12 @@ func hasClaim(in SentinelInput) bool {
 	return in.Set.Spec.Persistence != nil
 }
 
-// sentinelExporter scrapes the Sentinel over loopback as the agent's user, which may only read.
+// sentinelExporter scrapes the Sentinel over loopback, as the product's own user.
 func sentinelExporter(set *v1alpha1.ValkeySentinel) Exporter {
 	return Exporter{ExporterSpec: set.Spec.Exporter, Env: []*corev1ac.EnvVarApplyConfiguration{
 		Env("REDIS_ADDR", "redis://127.0.0.1:"+strconv.Itoa(naming.PortSentinel)),
 		Env("REDIS_EXPORTER_WEB_LISTEN_ADDRESS", ":"+strconv.Itoa(naming.PortExporter)),
-		Env("REDIS_USER", naming.UserAgent),
-		SecretEnv("REDIS_PASSWORD", naming.SentinelPasswordsSecret(set.Name), naming.UserAgent),
+		Env("REDIS_USER", naming.UserExporter),
+		SecretEnv("REDIS_PASSWORD", naming.SentinelPasswordsSecret(set.Name), naming.UserExporter),
 	}}
 }
