@@ -1,0 +1,129 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package valkeyconf
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Rejected is a key of a user's configuration that is not used, and why.
+type Rejected struct {
+	Key    string
+	Reason string
+	// Owned: the key is the product's own. Otherwise the key or its value is invalid.
+	Owned bool
+}
+
+// NodeSettings turns a user's configuration of data nodes into directives, sorted by key, and says what was left out.
+// A value is what would follow the key in valkey.conf; quotes are needed only where the file needs them to keep words
+// together in a directive of several arguments.
+func NodeSettings(config map[string]string) (Config, []Rejected) {
+	return settings(config, OwnedByNode, nodeDirective)
+}
+
+// SentinelSettings does the same for the process-wide configuration of Sentinels. Keys may be written with or without
+// the word "sentinel" before them.
+func SentinelSettings(config map[string]string) (Config, []Rejected) {
+	return settings(config, OwnedBySentinel, sentinelDirective)
+}
+
+// MonitorSettings does the same for the settings of one monitor. Each directive is named by its setting, such as
+// "down-after-milliseconds", and has one argument. Only what Sentinel knows and accepts is let through: in its file
+// anything else keeps it from starting.
+func MonitorSettings(config map[string]string) (Config, []Rejected) {
+	return settings(config, OwnedByMonitor, monitorDirective)
+}
+
+func settings(config map[string]string, owned func(string) (string, bool), convert func(key, value string) (Directive, error)) (Config, []Rejected) {
+	keys := make([]string, 0, len(config))
+	for key := range config {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	var accepted Config
+	var rejected []Rejected
+	for _, key := range keys {
+		if reason, isOwned := owned(key); isOwned {
+			rejected = append(rejected, Rejected{Key: key, Reason: reason, Owned: true})
+			continue
+		}
+		directive, err := convert(strings.TrimSpace(key), config[key])
+		if err == nil {
+			_, err = directive.line()
+		}
+		if err != nil {
+			rejected = append(rejected, Rejected{Key: key, Reason: err.Error()})
+			continue
+		}
+		accepted = append(accepted, directive)
+	}
+	return accepted, rejected
+}
+
+// listDirectives take several arguments. The value of every other directive is one argument, however many words it has.
+var listDirectives = []string{
+	"save", "client-output-buffer-limit", "loadmodule", "latency-tracking-info-percentiles", "oom-score-adj-values", "bind",
+	"ignore-warnings", "debug-context",
+}
+
+func nodeDirective(key, value string) (Directive, error) {
+	key = strings.ToLower(key)
+	value = strings.Trim(value, " \t")
+	if strings.ContainsAny(value, "\n\r\x00") {
+		return Directive{}, fmt.Errorf("the value holds a newline or NUL")
+	}
+	words, err := splitArgs(value)
+	if err != nil {
+		return Directive{}, err
+	}
+	switch {
+	case value == "":
+		return D(key, ""), nil
+	case len(words) > 1 && !slices.Contains(listDirectives, key):
+		return D(key, value), nil
+	default:
+		return D(key, words...), nil
+	}
+}
+
+func sentinelDirective(key, value string) (Directive, error) {
+	return nodeDirective(withoutSentinel(key), value)
+}
+
+func withoutSentinel(key string) string {
+	key = strings.ToLower(strings.TrimSpace(key))
+	if rest, ok := strings.CutPrefix(key, "sentinel"); ok && strings.TrimLeft(rest, " \t") != rest {
+		return strings.TrimLeft(rest, " \t")
+	}
+	return key
+}
+
+// monitorKeys are the numeric settings of a monitor with their smallest values (sentinel.c: sentinelSetCommand and the
+// reader of its file, which is the stricter of both).
+var monitorKeys = map[string]int64{
+	"down-after-milliseconds":          1,
+	"failover-timeout":                 1,
+	"parallel-syncs":                   0,
+	"primary-reboot-down-after-period": 0,
+}
+
+func monitorDirective(key, value string) (Directive, error) {
+	name := withoutSentinel(key)
+	least, known := monitorKeys[Canonical(name)]
+	if !known {
+		return Directive{}, fmt.Errorf("not a setting of a monitor")
+	}
+	value = strings.TrimSpace(value)
+	if n, err := strconv.ParseInt(value, 10, 31); err != nil || n < least {
+		return Directive{}, fmt.Errorf("must be a whole number, at least %d", least)
+	}
+	// The older spelling is understood by all versions.
+	if Canonical(name) == "primary-reboot-down-after-period" {
+		name = "master-reboot-down-after-period"
+	}
+	return D(name, value), nil
+}
