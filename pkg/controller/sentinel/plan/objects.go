@@ -1,0 +1,107 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/desired"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/topology"
+)
+
+// child is a live object of one of the kinds that a set has.
+type child interface {
+	comparable
+	runtime.Object
+	metav1.Object
+}
+
+// isMine tells whether the name of a child is ours to use: nobody has it, or the object that has it belongs to this set. One that belongs
+// to somebody else is noted and never touched.
+func isMine[T child](d *draft, kind Kind, live T) bool {
+	var none T
+	if live == none || desired.IsOwnedBy(live, d.Set) {
+		return true
+	}
+	d.plan.strange = append(d.plan.strange, fmt.Sprintf("%s %s belongs to somebody else and is left alone", kind, live.GetName()))
+	return false
+}
+
+// isOwned tells whether a live object belongs to the set.
+func isOwned[T child](d *draft, live T) bool {
+	var none T
+	return live != none && desired.IsOwnedBy(live, d.Set)
+}
+
+// ensure applies want unless the live object already is so. It returns false where the object cannot be ours now.
+func ensure[T child](d *draft, live T, action Apply) bool {
+	var none T
+	if !isMine(d, action.Kind, live) {
+		return false
+	}
+	if live == none {
+		d.do(action)
+		return true
+	}
+	if live.GetDeletionTimestamp() != nil {
+		d.waiting = true
+		return false
+	}
+	if !isApplied(d, live, action.Config) {
+		d.do(action)
+	}
+	return true
+}
+
+func isApplied[T child](d *draft, live T, want runtime.ApplyConfiguration) bool {
+	same, err := desired.IsApplied(live, want)
+	if err != nil {
+		d.logf("compare %s: %v", live.GetName(), err)
+	}
+	return err == nil && same
+}
+
+// noted is where the boot settings in force say that a monitor's primary is.
+func (o Observed) noted(monitor string) (topology.Address, bool) {
+	for _, known := range o.notedSettings().Monitors {
+		if known.Name == monitor {
+			return topology.Address{Host: known.Host, Port: known.Port}, true
+		}
+	}
+	return topology.Address{}, false
+}
+
+func (o Observed) notedMonitor(monitor string) (boot.Monitor, bool) {
+	for _, known := range o.notedSettings().Monitors {
+		if known.Name == monitor {
+			return known, true
+		}
+	}
+	return boot.Monitor{}, false
+}
+
+// notedSettings are the boot settings in force, empty where there are none, or none of ours.
+func (o Observed) notedSettings() boot.Sentinel {
+	if o.Objects.Boot == nil || !desired.IsOwnedBy(o.Objects.Boot, o.Set) {
+		return boot.Sentinel{}
+	}
+	settings, err := boot.Decode[boot.Sentinel](o.Objects.Boot.Data[naming.KeyBoot])
+	if err != nil {
+		return boot.Sentinel{}
+	}
+	return settings
+}
+
+// currentSize is how many Sentinels the workload runs now, or is to run where there is none.
+func (o Observed) currentSize() int {
+	if workload := o.Objects.Workload; workload != nil && workload.Spec.Replicas != nil && desired.IsOwnedBy(workload, o.Set) {
+		return int(*workload.Spec.Replicas)
+	}
+	return int(o.Set.Spec.Replicas)
+}

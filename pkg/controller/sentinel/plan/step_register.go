@@ -1,0 +1,142 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/topology"
+)
+
+// retryCredentials is how long after credentials were set they are set again, while a Sentinel still cannot use them.
+const retryCredentials = time.Minute
+
+// stepRegister has every Sentinel that answers monitor every Valkey at its real primary, with the quorum, settings and credentials asked
+// for. It works on what each Sentinel says now: one that came back empty is told everything, one that is as it should be nothing. It writes
+// nothing about a monitor while a failover is in flight for it, and nothing at all until the primary is known: a monitor that is
+// registered at a replica stays wrong for ever. It disrupts nothing.
+func stepRegister(d *draft) {
+	for i := range d.plan.monitors {
+		m := &d.plan.monitors[i]
+		missing, misplaced := d.placement(m)
+		if len(missing) > 0 {
+			d.register(m, missing, misplaced)
+		}
+		d.adjust(m)
+	}
+}
+
+// placement is on which of the Sentinels that answer a monitor is missing, and on which it is at another address than the primary's.
+func (d *draft) placement(m *monitor) (missing []int, misplaced []held) {
+	for _, index := range d.reachable() {
+		view, ok := d.Sentinels[index].View.Monitors[m.name]
+		if !ok {
+			missing = append(missing, index)
+		} else if !m.primary.IsZero() && !sameAddress(m.valkey.Members, view.Primary, m.primary) {
+			misplaced = append(misplaced, held{index, d.Sentinels[index].Run, view})
+		}
+	}
+	return missing, misplaced
+}
+
+func (d *draft) register(m *monitor, missing []int, misplaced []held) {
+	switch {
+	case m.hold != "":
+		d.waiting = true
+		d.block(v1alpha1.ReasonFailoverInProgress, "monitor %s is not registered yet: %s", m.name, m.hold)
+	case m.valkey.HeldBy != "":
+		d.waiting = true
+		d.block(v1alpha1.ReasonMonitoredByOther, "monitor %s is registered when ValkeySentinel %s has let go of it", m.name, m.valkey.HeldBy)
+	case m.primary.IsZero():
+		d.block(v1alpha1.ReasonWaitingForPrimary, "monitor %s is not registered yet: %s", m.name, m.why)
+	case m.password == "":
+		d.block(v1alpha1.ReasonSecretMissing, "monitor %s is not registered yet: the system passwords of Valkey %s are not there", m.name, m.valkey.Object.Name)
+	case len(misplaced) > 0 && d.whyNotCorrect(m, misplaced) != "":
+		// The others hold another primary, perhaps for a good reason; whatever comes of it, this one will follow.
+		d.waiting = true
+		d.block(v1alpha1.ReasonSentinelDiffers, "monitor %s is not registered yet: %s", m.name, d.whyNotCorrect(m, misplaced))
+	default:
+		d.waiting = true
+		for _, index := range missing {
+			d.do(d.registration(m, held{index: index, run: d.Sentinels[index].Run}, topology.Address{})...)
+		}
+	}
+}
+
+// registration is all that a new monitor needs.
+func (d *draft) registration(m *monitor, at held, replaced topology.Address) []Action {
+	actions := []Action{
+		Register{Sentinel: at.index, Run: at.run, Monitor: m.name, Primary: m.primary, Quorum: m.quorum, Replaced: replaced},
+		d.login(m, at),
+	}
+	return append(actions, d.settingsDue(m, at, true)...)
+}
+
+func (d *draft) login(m *monitor, at held) Action {
+	return SetCredentials{Sentinel: at.index, Run: at.run, Monitor: m.name, User: m.user, Password: m.password, Hash: m.hash}
+}
+
+// adjust sets what is not as asked for in the monitors that are where they should be.
+func (d *draft) adjust(m *monitor) {
+	var due []Action
+	for _, index := range d.reachable() {
+		view, ok := d.Sentinels[index].View.Monitors[m.name]
+		if !ok || m.primary.IsZero() || !sameAddress(m.valkey.Members, view.Primary, m.primary) {
+			continue
+		}
+		due = append(due, d.adjustments(m, held{index, d.Sentinels[index].Run, view})...)
+	}
+	if len(due) == 0 {
+		return
+	}
+	d.waiting = true
+	if m.hold != "" {
+		d.block(v1alpha1.ReasonFailoverInProgress, "monitor %s is not changed now: %s", m.name, m.hold)
+		return
+	}
+	d.do(due...)
+}
+
+func (d *draft) adjustments(m *monitor, at held) []Action {
+	var due []Action
+	if record, known := d.record(at.run, m.name); known && !record.WrongSince.IsZero() {
+		record = record.clone()
+		record.WrongSince = time.Time{}
+		d.believe(at.run, m.name, record)
+	}
+	if m.password != "" && d.credentialsDue(m, at) {
+		due = append(due, d.login(m, at))
+	}
+	if at.view.Quorum != m.quorum {
+		due = append(due, SetSetting{Sentinel: at.index, Run: at.run, Monitor: m.name, Key: "quorum", Value: strconv.Itoa(m.quorum)})
+	}
+	return append(due, d.settingsDue(m, at, false)...)
+}
+
+// credentialsDue tells whether a Sentinel has to be told how to log in. It does not say what it holds, so: when we know that it holds
+// others, or when it cannot reach a primary that we can reach. One that we know nothing of, and that can log in, is believed to hold the
+// right ones; so a controller that starts anew sends nothing.
+func (d *draft) credentialsDue(m *monitor, at held) bool {
+	record, _ := d.record(at.run, m.name)
+	known := record.Credentials != ""
+	if known && record.Credentials != m.hash {
+		return true
+	}
+	if at.view.SubjectDown || at.view.Disconnected {
+		weReachIt := m.valkey.Members != nil && !m.primary.IsZero()
+		return weReachIt && (!record.Confirmed || d.Now.Sub(record.SetAt) >= retryCredentials)
+	}
+	if known {
+		return false
+	}
+	if noted, ok := d.notedMonitor(m.name); ok && (noted.AuthUser != m.user || noted.AuthPass != string(m.password)) {
+		return true
+	}
+	record = record.clone()
+	record.Credentials = m.hash
+	d.believe(at.run, m.name, record)
+	return false
+}
