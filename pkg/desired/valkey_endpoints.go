@@ -16,23 +16,22 @@ import (
 )
 
 // ValkeyPrimaryEndpoints is the only EndpointSlice of the primary's Service. pod is the primary's; nil where there is none, or none that
-// may be written to: the slice is empty then. A pod without an IP counts as none. It is ready only while the pod is ready and not on its way out.
-func ValkeyPrimaryEndpoints(valkey *v1alpha1.Valkey, pod *corev1.Pod) *discoveryv1ac.EndpointSliceApplyConfiguration {
+// may be written to: the slice is empty then, and of the family that it had, which cannot be changed. A pod without an IP counts as none.
+// It is ready only while the pod is ready and not on its way out.
+func ValkeyPrimaryEndpoints(valkey *v1alpha1.Valkey, pod *corev1.Pod, family discoveryv1.AddressType) *discoveryv1ac.EndpointSliceApplyConfiguration {
 	slice := discoveryv1ac.EndpointSlice(naming.PrimaryEndpointSlice(valkey.Name), valkey.Namespace).
 		WithLabels(naming.With(naming.ValkeyLabels(valkey.Name), map[string]string{
 			discoveryv1.LabelServiceName: naming.PrimaryService(valkey.Name),
 			discoveryv1.LabelManagedBy:   naming.ManagedBy,
 		})).
 		WithOwnerReferences(OwnerReference(KindValkey, valkey)).
-		WithAddressType(discoveryv1.AddressTypeIPv4).
+		WithAddressType(family).
 		WithPorts(discoveryv1ac.EndpointPort().
 			WithName(naming.PortNameValkey).WithPort(naming.PortValkey).WithProtocol(corev1.ProtocolTCP))
 	if pod == nil || pod.Status.PodIP == "" {
 		return slice
 	}
-	if strings.Contains(pod.Status.PodIP, ":") {
-		slice.WithAddressType(discoveryv1.AddressTypeIPv6)
-	}
+	slice.WithAddressType(AddressFamily(pod))
 	ready, leaving := IsPodReady(pod), pod.DeletionTimestamp != nil
 	endpoint := discoveryv1ac.Endpoint().
 		WithAddresses(pod.Status.PodIP).
@@ -44,6 +43,14 @@ func ValkeyPrimaryEndpoints(valkey *v1alpha1.Valkey, pod *corev1.Pod) *discovery
 		endpoint.WithNodeName(pod.Spec.NodeName)
 	}
 	return slice.WithEndpoints(endpoint)
+}
+
+// AddressFamily is that of the pod's IP.
+func AddressFamily(pod *corev1.Pod) discoveryv1.AddressType {
+	if strings.Contains(pod.Status.PodIP, ":") {
+		return discoveryv1.AddressTypeIPv6
+	}
+	return discoveryv1.AddressTypeIPv4
 }
 
 // IsPodReady tells whether the kubelet holds the pod for ready.

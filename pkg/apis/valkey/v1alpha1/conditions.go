@@ -90,6 +90,8 @@ const (
 	ReasonPrimaryUnreachable = "PrimaryUnreachable"
 	// ReasonPrimaryNotReady means that the primary answers and its pod is not ready.
 	ReasonPrimaryNotReady = "PrimaryNotReady"
+	// ReasonPrimaryEmpty means that the primary is empty while other nodes hold data; nothing is made to follow it.
+	ReasonPrimaryEmpty = "PrimaryEmpty"
 	// ReasonSeveralPrimaries means that more than one node accepts writes.
 	ReasonSeveralPrimaries = "SeveralPrimaries"
 	// ReasonSentinelsDisagree means that the Sentinels do not name one primary.
@@ -132,12 +134,10 @@ const (
 	ReasonSyncTimeout = "SyncTimeout"
 	// ReasonAwaitingApproval means that a person has to approve the replacement of the primary.
 	ReasonAwaitingApproval = "AwaitingApproval"
-	// ReasonNoAutomaticFailover means that there are replicas and, by mode None, nobody promotes one.
-	ReasonNoAutomaticFailover = "NoAutomaticFailover"
-	// ReasonNoPersistence means that data live in memory only although there is nobody who takes over.
-	ReasonNoPersistence = "NoPersistence"
-	// ReasonNothingToPromote means mode Sentinel without replicas.
-	ReasonNothingToPromote = "NothingToPromote"
+	// ReasonUnwiseConfiguration means that the spec says something that is accepted and can cost data or service.
+	ReasonUnwiseConfiguration = "UnwiseConfiguration"
+	// ReasonInvalidUser means that a user of the spec cannot be written as an ACL rule; it is left as it was.
+	ReasonInvalidUser = "InvalidUser"
 	// ReasonOpenAccess means that clients need no login.
 	ReasonOpenAccess = "OpenAccess"
 	// ReasonRegistered means that every Sentinel holds the monitor at the real primary.

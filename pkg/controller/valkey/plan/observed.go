@@ -1,0 +1,98 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/topology"
+)
+
+// Environment is what the controller was started with.
+type Environment struct {
+	// SystemNamespace is where the API server runs.
+	SystemNamespace string
+	// DNS of the cluster, for the agents' resolvers and for the members' host names.
+	DNS boot.DNS
+}
+
+// Observed is one look at a Valkey and everything it is about. Nothing in it is changed by planning.
+type Observed struct {
+	// Now is when the look was finished.
+	Now time.Time
+	// Valkey is the object.
+	Valkey *v1alpha1.Valkey
+	// Terminating: the object or its namespace is being deleted, and nothing is to be done.
+	Terminating bool
+	Environment Environment
+	Objects     Objects
+	// Nodes are those that exist under a name of ours, by index, and Leaving the pods of ours whose node is gone.
+	Nodes   []Node
+	Leaving []*corev1.Pod
+	// Monitoring is who monitors the Valkey.
+	Monitoring Monitoring
+	// Snapshot has one member for each node of ours that exists, and one view for each Sentinel of the set that monitors.
+	Snapshot topology.Snapshot
+	// Memory is what earlier passes of this process know.
+	Memory Memory
+}
+
+// Objects are the live children besides the nodes. Nil: there is none.
+type Objects struct {
+	// Passwords holds the passwords of the product's own users, ACL the servers' ACL file.
+	Passwords, ACL *corev1.Secret
+	Config         *corev1.ConfigMap
+	// Service is over all members, Primary and Replicas lead to those.
+	Service, Primary, Replicas *corev1.Service
+	Endpoints                  *discoveryv1.EndpointSlice
+	Budget                     *policyv1.PodDisruptionBudget
+	Role                       *rbacv1.Role
+	RoleBinding                *rbacv1.RoleBinding
+	// UserSecrets are the Secrets that spec.users names, by name; those that do not exist are absent.
+	UserSecrets map[string]*corev1.Secret
+	// ForeignNodes are ValkeyNodes with a name of ours that are not.
+	ForeignNodes []string
+}
+
+// Node is a ValkeyNode that exists, and its pod.
+type Node struct {
+	Index  int
+	Object *v1alpha1.ValkeyNode
+	// Pod is nil where there is none.
+	Pod *corev1.Pod
+}
+
+// Monitoring is who monitors the Valkey. The zero value: nobody.
+type Monitoring struct {
+	// Set is the ValkeySentinel that monitors, Conflicting the names of others that select the Valkey too.
+	Set         *v1alpha1.ValkeySentinel
+	Conflicting []string
+	// AgentPassword logs the agents in to the Sentinels. Empty: not known yet.
+	AgentPassword Secret
+}
+
+// Memory is what a process of the controller knows from earlier passes and nobody tells. It is lost with the process; without it
+// everything takes a little longer, and nothing becomes unsafe.
+type Memory struct {
+	// AwaySince is since when the primary has not been seen to serve; zero while it is.
+	AwaySince time.Time
+	// PrimaryKeys, PrimaryHistory are what the primary said of its data when it was last seen. Known is false before that.
+	PrimaryKnown   bool
+	PrimaryKeys    int64
+	PrimaryHistory string
+	// Rolling is the node whose pod was last replaced, since RollingSince, until it is in sync again.
+	Rolling      string
+	RollingSince time.Time
+	// Astray is what was wrong with whom a node follows, by node, in the last look.
+	Astray map[string]string
+	// Passwords are the system passwords that were last seen: a Secret that is lost is made again with them.
+	Passwords map[string]Secret
+}

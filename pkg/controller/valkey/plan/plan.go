@@ -1,0 +1,206 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/topology"
+)
+
+// How soon to look again.
+const (
+	// Steady is between two looks while nothing is amiss, Watchful while something is, Close while a hand-over runs that no Sentinel tells about.
+	Steady   = 7 * time.Second
+	Watchful = time.Second
+	Close    = 200 * time.Millisecond
+)
+
+// Plan is what is to be done after one look.
+type Plan struct {
+	// Actions in order. At most one is disruptive, and it is the last.
+	Actions []Action
+	// Blocked is what cannot be done now, and why.
+	Blocked []Blocked
+	// Warnings are about the spec: accepted, and without effect or unwise.
+	Warnings []Blocked
+	// Verdict is who is primary.
+	Verdict Verdict
+	// RequeueAfter is when to look again even if nothing happens.
+	RequeueAfter time.Duration
+	// Memory is what the next pass shall know.
+	Memory Memory
+	// Operation is what becomes of the claimed operation.
+	Operation *v1alpha1.OperationStatus
+	// Trace says of each step that did something, or did nothing for a reason, what it was.
+	Trace []string
+}
+
+// Blocked is something that waits, for a reason of v1alpha1.
+type Blocked struct {
+	Step            string
+	Reason, Message string
+}
+
+// String is the actions and what is blocked, in order, without any secret.
+func (p Plan) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "primary %q confirmed=%v", p.Verdict.Node, p.Verdict.Confirmed)
+	for _, action := range p.Actions {
+		text.WriteString("; " + action.String())
+	}
+	for _, b := range p.Blocked {
+		fmt.Fprintf(&text, "; blocked %s: %s (%s)", b.Step, b.Message, b.Reason)
+	}
+	return text.String()
+}
+
+// decision is what a step decides.
+type decision struct {
+	actions  []Action
+	blocked  []Blocked
+	warnings []Blocked
+	// stop: no later step may run.
+	stop bool
+}
+
+// step is one of the ordered parts of a plan.
+type step struct {
+	name string
+	// tier is the most that the step does. A step beyond safe does not run while somebody else's operation does, a disruptive one not after
+	// another disruptive action.
+	tier   Tier
+	decide func(*pass) decision
+}
+
+// steps are in order: what makes the instance safe first, what takes something away last.
+func steps() []step {
+	return []step{
+		{"operation", TierSafe, stepOperation},
+		{"warnings", TierSafe, stepWarnings},
+		{"passwords", TierSafe, stepPasswords},
+		{"acl", TierSafe, stepACL},
+		{"config", TierSafe, stepConfig},
+		{"nodes", TierSafe, stepNodes},
+		{"access", TierSafe, stepAccess},
+		{"services", TierSafe, stepServices},
+		{"budget", TierSafe, stepBudget},
+		{"route", TierSafe, stepRoute},
+		{"failover", TierDisruptive, stepFailover},
+		{"replication", TierOnline, stepReplication},
+		{"scale", TierDisruptive, stepScale},
+		{"roll", TierDisruptive, stepRoll},
+	}
+}
+
+// pass is one planning: the look, and what has been concluded from it so far.
+type pass struct {
+	o       *Observed
+	verdict Verdict
+	plan    *Plan
+	// claimed: an operation that was claimed is fresh; it goes first.
+	claimed bool
+	// missing: a child that nodes need is not there and cannot be made now.
+	missing bool
+}
+
+// Compute is what is to be done after a look. It always has an answer.
+func Compute(o Observed) Plan {
+	plan := Plan{RequeueAfter: Steady, Memory: o.Memory}
+	if o.Terminating {
+		return Plan{Memory: o.Memory, Operation: o.Valkey.Status.Operation}
+	}
+	p := &pass{o: &o, verdict: judge(&o), plan: &plan}
+	plan.Verdict = p.verdict
+	p.remember()
+	disruptive := false
+	for _, s := range steps() {
+		switch {
+		case s.tier > TierSafe && p.claimed:
+			p.trace(s.name, "waits for the operation that is claimed")
+			continue
+		case s.tier == TierDisruptive && disruptive:
+			continue
+		}
+		d := s.decide(p)
+		for i := range d.blocked {
+			d.blocked[i].Step = s.name
+			p.trace(s.name, d.blocked[i].Message)
+		}
+		for _, action := range d.actions {
+			p.trace(s.name, action.String())
+			disruptive = disruptive || action.Tier() == TierDisruptive
+		}
+		plan.Actions = append(plan.Actions, d.actions...)
+		plan.Blocked = append(plan.Blocked, d.blocked...)
+		plan.Warnings = append(plan.Warnings, d.warnings...)
+		if d.stop || disruptive {
+			break
+		}
+	}
+	plan.RequeueAfter = p.requeue()
+	return plan
+}
+
+func (p *pass) trace(step, text string) { p.plan.Trace = append(p.plan.Trace, step+": "+text) }
+
+// wanted are the nodes that exist and shall, surplus those that exist and shall not, both by index.
+func (p *pass) wanted() []Node {
+	count := wantedNodes(p.o.Valkey)
+	for i, n := range p.o.Nodes {
+		if n.Index >= count {
+			return p.o.Nodes[:i]
+		}
+	}
+	return p.o.Nodes
+}
+
+func (p *pass) surplus() []Node { return p.o.Nodes[len(p.wanted()):] }
+
+func (p *pass) member(n Node) topology.Member {
+	m, _ := memberNamed(p.o.Snapshot, n.Object.Name)
+	return m
+}
+
+// remember carries on what only passing time or earlier looks tell.
+func (p *pass) remember() {
+	memory := &p.plan.Memory
+	m, known := memberNamed(p.o.Snapshot, p.verdict.Node)
+	if known && isPrimary(m) && p.verdict.Confirmed {
+		memory.PrimaryKnown, memory.PrimaryKeys, memory.PrimaryHistory = true, m.Keys, m.ReplID
+	}
+	if p.isAway() {
+		if memory.AwaySince.IsZero() {
+			memory.AwaySince = p.o.Now
+		}
+	} else {
+		memory.AwaySince = time.Time{}
+	}
+}
+
+// isAway tells whether nobody serves as primary, and it is not just starting.
+func (p *pass) isAway() bool {
+	switch {
+	case p.verdict.Confirmed, p.verdict.Reason == v1alpha1.ReasonBootstrapping:
+		return false
+	case p.verdict.Node == "":
+		return false
+	}
+	m, _ := memberNamed(p.o.Snapshot, p.verdict.Node)
+	return isGone(m) || m.Reach.OK() && m.Role == topology.RoleReplica
+}
+
+// requeue says when to look again.
+func (p *pass) requeue() time.Duration {
+	switch {
+	case p.claimed && p.o.Valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel:
+		return Close
+	case len(p.plan.Actions) > 0, len(p.plan.Blocked) > 0, p.claimed, p.verdict.InFlight, !p.verdict.Confirmed, !p.isWhole():
+		return Watchful
+	}
+	return Steady
+}

@@ -1,0 +1,225 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/topology"
+	"github.com/valkeykube/valkeykube/pkg/topology/view"
+)
+
+// Verdict is what one look says about who is primary.
+type Verdict struct {
+	// Node is the primary as far as anybody may say, empty where nobody does.
+	Node string
+	// Confirmed: Node itself says that it is primary, everybody who has a say agrees, and nobody holds data that it lacks. Only then may
+	// others be made to follow it, or clients be led to it.
+	Confirmed bool
+	// BySentinels: it is the Sentinels who name Node.
+	BySentinels bool
+	// InFlight: a failover is in flight.
+	InFlight bool
+	// Reason and Message say why Node is not confirmed.
+	Reason, Message string
+	// Rivals are other nodes that say they are primary.
+	Rivals []string
+	// Endangered are nodes with data that Node, which is empty, lacks.
+	Endangered []string
+}
+
+// judge says who is primary. In mode Sentinel the Sentinels do, as soon as one of them holds the monitor; else the nodes' own roles and,
+// where those leave a choice, the record of earlier looks.
+func judge(o *Observed) Verdict {
+	verdict, said := bySentinels(o)
+	if !said {
+		verdict = byRoles(o)
+	}
+	for _, m := range o.Snapshot.Members {
+		if isPrimary(m) && m.Name != verdict.Node {
+			verdict.Rivals = append(verdict.Rivals, m.Name)
+		}
+		if view.Known(m) && m.FailoverState != "" && m.FailoverState != "no-failover" {
+			verdict.InFlight = true
+		}
+	}
+	confirm(o, &verdict)
+	return verdict
+}
+
+// bySentinels is whom the Sentinels name. The newest configuration epoch wins over the number of voices: an epoch is given out only by a
+// majority, and after a failover the other Sentinels hear of it up to a second later.
+func bySentinels(o *Observed) (Verdict, bool) {
+	if o.Valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel || o.Monitoring.Set == nil {
+		return Verdict{}, false
+	}
+	name := v1alpha1.EffectiveMonitorName(o.Valkey)
+	verdict, epoch, named := Verdict{BySentinels: true}, int64(-1), map[topology.Address]bool{}
+	for _, s := range o.Snapshot.Sentinels {
+		monitor, held := s.Monitors[name]
+		if !s.Reach.OK() || !held {
+			continue
+		}
+		verdict.InFlight = verdict.InFlight || monitor.FailoverInProgress
+		if monitor.ConfigEpoch > epoch {
+			epoch, named = monitor.ConfigEpoch, map[topology.Address]bool{}
+		}
+		if monitor.ConfigEpoch == epoch {
+			named[monitor.Primary] = true
+		}
+	}
+	if epoch < 0 {
+		return Verdict{}, false
+	}
+	nodes := map[string]bool{}
+	for address := range named {
+		m, known := memberAt(o.Snapshot, address)
+		if !known {
+			verdict.Reason = v1alpha1.ReasonSentinelDiffers
+			verdict.Message = fmt.Sprintf("the Sentinels name %s, which is none of the nodes", address)
+			return verdict, true
+		}
+		nodes[m.Name] = true
+	}
+	if len(nodes) > 1 {
+		verdict.Reason = v1alpha1.ReasonSentinelsDisagree
+		verdict.Message = "the Sentinels name " + strings.Join(sortedKeys(nodes), " and ")
+		return verdict, true
+	}
+	verdict.Node = sortedKeys(nodes)[0]
+	return verdict, true
+}
+
+// byRoles is whom the nodes' own roles and the record name.
+func byRoles(o *Observed) Verdict {
+	recorded := recorded(o)
+	var primaries []string
+	for _, m := range o.Snapshot.Members {
+		if isPrimary(m) {
+			primaries = append(primaries, m.Name)
+		}
+	}
+	switch {
+	case len(primaries) == 0 && recorded == "":
+		return Verdict{Reason: v1alpha1.ReasonBootstrapping, Message: "no node has been primary yet"}
+	case len(primaries) == 0:
+		return Verdict{Node: recorded}
+	case len(primaries) == 1:
+		return Verdict{Node: primaries[0]}
+	}
+	if name, ok := onlyOneWithData(o.Snapshot, primaries); ok {
+		return Verdict{Node: name}
+	}
+	for _, name := range primaries {
+		if name == recorded {
+			return Verdict{Node: recorded}
+		}
+	}
+	return Verdict{
+		Reason:  v1alpha1.ReasonSeveralPrimaries,
+		Message: strings.Join(primaries, " and ") + " say that they are primary, and none is on record",
+	}
+}
+
+// recorded is the node that was primary when it was last known, and still exists. A hand-over that was begun and not recorded, because
+// whoever carried it out is gone, counts once its target says that it is primary.
+func recorded(o *Observed) string {
+	if operation := o.Valkey.Status.Operation; operation != nil && operation.Phase == v1alpha1.OperationInProgress {
+		if to, known := memberNamed(o.Snapshot, operation.To); known && isPrimary(to) {
+			return to.Name
+		}
+	}
+	for _, name := range []string{o.Valkey.Status.Primary, hint(o)} {
+		if _, known := memberNamed(o.Snapshot, name); known {
+			return name
+		}
+	}
+	return ""
+}
+
+// hint is the primary that the nodes' boot settings name.
+func hint(o *Observed) string {
+	if o.Objects.Config == nil {
+		return ""
+	}
+	settings, err := boot.Decode[boot.Node]([]byte(o.Objects.Config.Data[naming.KeyBoot]))
+	if err != nil {
+		return ""
+	}
+	return settings.Primary
+}
+
+// onlyOneWithData is the one among the named members that holds data, where exactly one does.
+func onlyOneWithData(snapshot topology.Snapshot, names []string) (string, bool) {
+	var found []string
+	for _, name := range names {
+		if m, known := memberNamed(snapshot, name); known && m.Keys > 0 {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 {
+		return "", false
+	}
+	return found[0], true
+}
+
+// confirm compares what is said of the node with what it says itself.
+func confirm(o *Observed, verdict *Verdict) {
+	if verdict.Node == "" {
+		return
+	}
+	m, _ := memberNamed(o.Snapshot, verdict.Node)
+	switch {
+	case m.Reach.Class == topology.ReachLoading || m.Reach.OK() && m.Loading:
+		verdict.Reason, verdict.Message = v1alpha1.ReasonLoading, m.Name+" reads its dataset"
+	case m.Reach.Class == topology.ReachAuth || m.Reach.Class == topology.ReachPermission:
+		verdict.Reason, verdict.Message = v1alpha1.ReasonAuthFailed, m.Name+" refuses the controller: "+m.Reach.Text
+	case !m.Reach.OK():
+		verdict.Reason, verdict.Message = v1alpha1.ReasonPrimaryUnreachable, m.Name+" does not answer"
+	case m.Role == topology.RoleReplica && verdict.BySentinels:
+		verdict.Reason, verdict.Message = v1alpha1.ReasonSentinelDiffers, "the Sentinels name "+m.Name+", which says that it is a replica"
+	case m.Role != topology.RolePrimary:
+		verdict.Reason, verdict.Message = v1alpha1.ReasonNoPrimary, "no node says that it is primary; the last one was "+m.Name
+	default:
+		verdict.Endangered = endangered(o.Snapshot, m)
+		if len(verdict.Endangered) > 0 {
+			verdict.Reason = v1alpha1.ReasonPrimaryEmpty
+			verdict.Message = fmt.Sprintf("%s is empty while %s holds data", m.Name, strings.Join(verdict.Endangered, ", "))
+			return
+		}
+		verdict.Confirmed = true
+	}
+}
+
+// endangered are the members whose data would be lost if they followed the primary: it is empty, they are not, and it is not the one that
+// emptied itself on purpose, of whose history theirs is a part.
+func endangered(snapshot topology.Snapshot, primary topology.Member) []string {
+	var names []string
+	if primary.Keys > 0 {
+		return nil
+	}
+	for _, m := range snapshot.Members {
+		if m.Name != primary.Name && m.Reach.OK() && m.Keys > 0 && !view.Synced(m, primary) && !contains(primary, m) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// contains tells whether the history of the first holds all of the second's.
+func contains(whole, part topology.Member) bool {
+	switch part.ReplID {
+	case "":
+		return false
+	case whole.ReplID:
+		return part.Offset <= whole.Offset
+	case whole.ReplID2:
+		return part.Offset <= whole.SecondOffset
+	}
+	return false
+}
