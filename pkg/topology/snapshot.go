@@ -4,8 +4,8 @@
 package topology
 
 import (
-	"net"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -56,12 +56,16 @@ type Address struct {
 // IsZero tells whether there is no address.
 func (a Address) IsZero() bool { return a == Address{} }
 
-// String is "host:port" and empty for the zero Address.
+// String is "host:port", with brackets around an IPv6 host, and empty for the zero Address.
 func (a Address) String() string {
 	if a.IsZero() {
 		return ""
 	}
-	return net.JoinHostPort(a.Host, strconv.Itoa(a.Port))
+	host := a.Host
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(a.Port)
 }
 
 // Snapshot is one look at one set: the data members of one Valkey and the Sentinels that could monitor it.

@@ -118,7 +118,7 @@ func TestSentinelRefusesWhatWouldCorruptItsFile(t *testing.T) {
 func TestSentinelSeesTheSet(t *testing.T) {
 	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
 		ctx := t.Context()
-		set := valkeytest.StartSet(t, valkeytest.SetOptions{Binary: binary, Replicas: 2, Sentinels: 3})
+		set := valkeytest.StartSet(t, valkeytest.SetOptions{Binary: binary, Replicas: 2, Sentinels: 3, Hurry: true})
 		sentinel := set.Sentinels[0].Sentinel()
 
 		replicas, err := sentinel.Replicas(ctx, set.Monitor)
@@ -166,7 +166,7 @@ func TestSentinelSeesTheSet(t *testing.T) {
 
 func TestSentinelPublishesTheSwitch(t *testing.T) {
 	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
-		set := valkeytest.StartSet(t, valkeytest.SetOptions{Binary: binary, Replicas: 1, Sentinels: 3})
+		set := valkeytest.StartSet(t, valkeytest.SetOptions{Binary: binary, Replicas: 1, Sentinels: 3, Hurry: true})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		events := make(chan valkeyclient.Event, 1000)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient/valkeytest"
 	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
@@ -27,12 +28,12 @@ func credentials(user string) valkeyclient.Credentials {
 }
 
 var nodeUserNames = []string{
-	valkeyconf.UserOperator, valkeyconf.UserAPIServer, valkeyconf.UserAgent, valkeyconf.UserReplication, valkeyconf.UserSentinel,
-	valkeyconf.UserExporter,
+	naming.UserOperator, naming.UserAPIServer, naming.UserAgent, naming.UserReplication, naming.UserSentinel,
+	naming.UserExporter,
 }
 
 var sentinelUserNames = []string{
-	valkeyconf.UserOperator, valkeyconf.UserAPIServer, valkeyconf.UserAgent, valkeyconf.UserPeer, valkeyconf.UserExporter,
+	naming.UserOperator, naming.UserAPIServer, naming.UserAgent, naming.UserPeer, naming.UserExporter,
 }
 
 func aclLines(t *testing.T, makeUser func(string, ...string) (valkeyconf.User, bool), names []string, others ...valkeyconf.User) []string {
@@ -62,17 +63,17 @@ func sentinelACL(t *testing.T) []string {
 
 func setOptions(t *testing.T, binary valkeytest.Binary) valkeytest.SetOptions {
 	return valkeytest.SetOptions{
-		Binary: binary, Replicas: 2, Sentinels: 3,
-		NodeACL: nodeACL(t), NodeUser: credentials(valkeyconf.UserOperator),
+		Binary: binary, Replicas: 2, Sentinels: 3, Hurry: true,
+		NodeACL: nodeACL(t), NodeUser: credentials(naming.UserOperator),
 		NodeConfig: []string{
-			"masteruser " + valkeyconf.UserReplication, "masterauth " + password(valkeyconf.UserReplication),
+			"masteruser " + naming.UserReplication, "masterauth " + password(naming.UserReplication),
 		},
-		SentinelACL: sentinelACL(t), SentinelUser: credentials(valkeyconf.UserOperator),
+		SentinelACL: sentinelACL(t), SentinelUser: credentials(naming.UserOperator),
 		SentinelConfig: []string{
-			"sentinel sentinel-user " + valkeyconf.UserPeer, "sentinel sentinel-pass " + password(valkeyconf.UserPeer),
+			"sentinel sentinel-user " + naming.UserPeer, "sentinel sentinel-pass " + password(naming.UserPeer),
 		},
 		MonitorSettings: []valkeyclient.Setting{
-			{Key: "auth-user", Value: valkeyconf.UserSentinel}, {Key: "auth-pass", Value: password(valkeyconf.UserSentinel)},
+			{Key: "auth-user", Value: naming.UserSentinel}, {Key: "auth-pass", Value: password(naming.UserSentinel)},
 		},
 	}
 }
@@ -83,14 +84,19 @@ func TestAutomaticFailoverWithSystemUsers(t *testing.T) {
 	for _, dual := range []string{"no", "yes"} {
 		t.Run("dual-channel-"+dual, func(t *testing.T) {
 			valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
+				t.Parallel() // mostly waiting
 				options := setOptions(t, binary)
 				options.NodeConfig = append(options.NodeConfig, "dual-channel-replication-enabled "+dual, "repl-diskless-load swapdb")
 				set := valkeytest.StartSet(t, options)
 				old := set.Nodes[0]
 				old.Kill()
-				primary := awaitNewPrimary(t, set, old.Address)
+				awaitNewPrimary(t, set, old.Address)
 				old.Start()
 				valkeytest.Eventually(t, "the old primary follows the new one", func(ctx context.Context) error {
+					primary, err := set.Sentinels[0].Sentinel().PrimaryAddr(ctx, set.Monitor)
+					if err != nil {
+						return err
+					}
 					replication, err := old.Node().Replication(ctx)
 					if err != nil || !replication.LinkUp || replication.Primary != primary {
 						return fmt.Errorf("%+v, %w", replication, err)
@@ -107,28 +113,25 @@ func TestAutomaticFailoverWithSystemUsers(t *testing.T) {
 	}
 }
 
-func awaitNewPrimary(t *testing.T, set *valkeytest.Set, old valkeyclient.Address) valkeyclient.Address {
+func awaitNewPrimary(t *testing.T, set *valkeytest.Set, old valkeyclient.Address) {
 	t.Helper()
-	var primary valkeyclient.Address
 	valkeytest.Eventually(t, "all Sentinels switch", func(ctx context.Context) error {
 		for _, sentinel := range set.Sentinels {
 			address, err := sentinel.Sentinel().PrimaryAddr(ctx, set.Monitor)
+			if err == nil && address == old {
+				err = fmt.Errorf("%s says %s", sentinel.Name, address)
+			}
 			if err != nil {
 				return err
 			}
-			if address == old || primary != (valkeyclient.Address{}) && address != primary {
-				return fmt.Errorf("%s says %s", sentinel.Name, address)
-			}
-			primary = address
 		}
 		return nil
 	})
-	return primary
 }
 
 func assertNoRefusals(t *testing.T, node *valkeytest.Process) {
 	t.Helper()
-	session := dial(t, node, valkeyconf.UserOperator)
+	session := dial(t, node, naming.UserOperator)
 	if answer := session.ask("ACL LOG"); answer != "*0" {
 		t.Errorf("%s refused something: %s ...", node.Name, session.raw(answer))
 	}
@@ -144,29 +147,29 @@ var forbidden = []string{
 }
 
 var allowedOnNodes = map[string][]string{
-	valkeyconf.UserOperator: {
+	naming.UserOperator: {
 		"CONFIG SET hz 11", "CONFIG GET hz", "CONFIG REWRITE", "REPLICAOF NO ONE", "FAILOVER ABORT", "CLIENT PAUSE 1 WRITE",
 		"CLIENT UNPAUSE", "CLIENT KILL TYPE normal SKIPME yes", "SHUTDOWN ABORT", "ACL LOAD", "ACL LIST",
 	},
-	valkeyconf.UserAPIServer: {
+	naming.UserAPIServer: {
 		"CONFIG SET hz 11", "REPLICAOF NO ONE", "FAILOVER ABORT", "CLIENT PAUSE 1 WRITE", "CLIENT UNPAUSE",
 		"CLIENT KILL TYPE normal SKIPME yes",
 	},
-	valkeyconf.UserAgent: {
+	naming.UserAgent: {
 		"CONFIG SET hz 11", "REPLICAOF NO ONE", "FAILOVER ABORT", "CLIENT PAUSE 1 WRITE", "CLIENT UNPAUSE",
 		"CLIENT KILL TYPE normal SKIPME yes", "SHUTDOWN ABORT",
 	},
-	valkeyconf.UserReplication: {"PSYNC ? -1"},
-	valkeyconf.UserSentinel: {
+	naming.UserReplication: {"PSYNC ? -1"},
+	naming.UserSentinel: {
 		"CONFIG REWRITE", "SLAVEOF NO ONE", "FAILOVER ABORT", "CLIENT PAUSE 1 WRITE", "CLIENT UNPAUSE",
 		"CLIENT KILL TYPE normal SKIPME yes", "SCRIPT KILL",
 	},
-	valkeyconf.UserExporter: {},
+	naming.UserExporter: {},
 }
 
 func TestNodeUsersMayDoWhatIsListedAndNothingElse(t *testing.T) {
 	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
-		server := valkeytest.StartServer(t, valkeytest.Options{Binary: binary, ACL: nodeACL(t), Credentials: credentials(valkeyconf.UserOperator)})
+		server := valkeytest.StartServer(t, valkeytest.Options{Binary: binary, ACL: nodeACL(t), Credentials: credentials(naming.UserOperator)})
 		for _, user := range nodeUserNames {
 			for _, line := range forbidden {
 				answer := dial(t, server, user).ask(line)
@@ -186,7 +189,7 @@ func TestSentinelUsersMayDoWhatIsListedAndNothingElse(t *testing.T) {
 	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
 		server := valkeytest.StartServer(t, valkeytest.Options{Binary: binary})
 		process := valkeytest.StartSentinel(t, valkeytest.Options{
-			Binary: binary, ACL: sentinelACL(t), Credentials: credentials(valkeyconf.UserOperator),
+			Binary: binary, ACL: sentinelACL(t), Credentials: credentials(naming.UserOperator),
 		})
 		registration := valkeyclient.Registration{Name: "main", Primary: server.Address, Quorum: 2}
 		if err := process.Sentinel().Register(t.Context(), registration); err != nil {
@@ -199,13 +202,13 @@ func TestSentinelUsersMayDoWhatIsListedAndNothingElse(t *testing.T) {
 		for _, user := range append([]string{""}, sentinelUserNames...) {
 			for _, line := range changes {
 				answer := dial(t, process, user).ask(line)
-				want := user == valkeyconf.UserOperator && strings.HasPrefix(line, "SENTINEL")
+				want := user == naming.UserOperator && strings.HasPrefix(line, "SENTINEL")
 				if refused := strings.HasPrefix(answer, "-NOPERM"); refused == want {
 					t.Errorf("%q: %s: %s", user, line, answer)
 				}
 			}
 			failover := dial(t, process, user).ask("SENTINEL FAILOVER main")
-			mayFailOver := slices.Contains([]string{valkeyconf.UserOperator, valkeyconf.UserAPIServer, valkeyconf.UserAgent}, user)
+			mayFailOver := slices.Contains([]string{naming.UserOperator, naming.UserAPIServer, naming.UserAgent}, user)
 			if refused := strings.HasPrefix(failover, "-NOPERM"); refused == mayFailOver {
 				t.Errorf("%q: SENTINEL FAILOVER: %s", user, failover)
 			}
@@ -225,7 +228,7 @@ func TestSentinelUsersMayDoWhatIsListedAndNothingElse(t *testing.T) {
 
 func TestDefaultUsersOfNodes(t *testing.T) {
 	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
-		open := valkeytest.StartServer(t, valkeytest.Options{Binary: binary, ACL: nodeACL(t), Credentials: credentials(valkeyconf.UserOperator)})
+		open := valkeytest.StartServer(t, valkeytest.Options{Binary: binary, ACL: nodeACL(t), Credentials: credentials(naming.UserOperator)})
 		for line, want := range map[string]string{
 			"SET k v": "+OK", "GET k": "$", "DEL k": ":", "PING": "+PONG", "KEYS x": "*0", "EVAL return(1) 0": ":1", "DBSIZE": ":", "ROLE": "*3",
 			"PUBLISH a b": ":0", "MULTI": "+OK", "CLIENT SETNAME x": "+OK", "SELECT 1": "+OK", "WAIT 0 1": ":0",
@@ -237,7 +240,7 @@ func TestDefaultUsersOfNodes(t *testing.T) {
 			}
 		}
 		lines := aclLines(t, valkeyconf.NodeUser, nodeUserNames, valkeyconf.ClosedDefault())
-		closed := valkeytest.StartServer(t, valkeytest.Options{Binary: binary, ACL: lines, Credentials: credentials(valkeyconf.UserOperator)})
+		closed := valkeytest.StartServer(t, valkeytest.Options{Binary: binary, ACL: lines, Credentials: credentials(naming.UserOperator)})
 		for _, line := range []string{"PING", "GET k", "INFO"} {
 			if answer := dial(t, closed, "").ask(line); !strings.HasPrefix(answer, "-NOAUTH") {
 				t.Errorf("closed default user: %s: %s", line, answer)
@@ -247,7 +250,7 @@ func TestDefaultUsersOfNodes(t *testing.T) {
 }
 
 func TestTwoPasswordsWhileOneIsReplaced(t *testing.T) {
-	user, _ := valkeyconf.NodeUser(valkeyconf.UserAgent, valkeyconf.HashPassword("old"), valkeyconf.HashPassword("new"))
+	user, _ := valkeyconf.NodeUser(naming.UserAgent, valkeyconf.HashPassword("old"), valkeyconf.HashPassword("new"))
 	line, err := user.Line()
 	if err != nil {
 		t.Fatal(err)
@@ -255,15 +258,15 @@ func TestTwoPasswordsWhileOneIsReplaced(t *testing.T) {
 	server := valkeytest.StartServer(t, valkeytest.Options{Binary: valkeytest.Default(t), ACL: []string{line}})
 	client := valkeytest.NewClient(t)
 	for _, word := range []string{"old", "new"} {
-		node, err := client.Node(server.TargetAs(valkeyclient.Credentials{Username: valkeyconf.UserAgent, Password: word}))
+		node, err := client.Node(server.TargetAs(valkeyclient.Credentials{Username: naming.UserAgent, Password: word}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if who, err := node.ACLWhoAmI(t.Context()); err != nil || who != valkeyconf.UserAgent {
+		if who, err := node.ACLWhoAmI(t.Context()); err != nil || who != naming.UserAgent {
 			t.Errorf("login with %q: %q, %v", word, who, err)
 		}
 	}
-	node, err := client.Node(server.TargetAs(valkeyclient.Credentials{Username: valkeyconf.UserAgent, Password: "other"}))
+	node, err := client.Node(server.TargetAs(valkeyclient.Credentials{Username: naming.UserAgent, Password: "other"}))
 	if err != nil {
 		t.Fatal(err)
 	}

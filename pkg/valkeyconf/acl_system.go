@@ -3,17 +3,10 @@
 
 package valkeyconf
 
-import "slices"
+import (
+	"slices"
 
-// The product's own users. Users of theirs cannot have names that begin with "_".
-const (
-	UserOperator    = "_operator"    // the controller
-	UserAPIServer   = "_apiserver"   // the API server's live subresources
-	UserAgent       = "_agent"       // the agents in the pods
-	UserReplication = "_replication" // a replica at its primary
-	UserSentinel    = "_sentinel"    // a Sentinel at a data node
-	UserPeer        = "_peer"        // a Sentinel at another
-	UserExporter    = "_exporter"    // the metrics exporter
+	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
 // handOver is what package operation does at data nodes in a planned hand-over. CONFIG SET is among it because Sentinel
@@ -32,21 +25,21 @@ var lookAtMonitors = []string{
 // nodeUsers are the rules on data nodes. Commands that are needed before a login (HELLO, AUTH) are always allowed.
 // Measured on 8.0, 8.1 and 9.1: see the comments where taking away a command breaks something silently.
 var nodeUsers = map[string][]string{
-	UserOperator: join(handOver, "+config|get", "+config|rewrite", "+config|resetstat", "+acl|load", "+acl|list", "+acl|log",
+	naming.UserOperator: join(handOver, "+config|get", "+config|rewrite", "+config|resetstat", "+acl|load", "+acl|list", "+acl|log",
 		"+client|list", "+shutdown"),
 	// PSYNC would register as a replica; a snapshot is taken with REPLCONF rdb-only and SYNC.
-	UserAPIServer: join(handOver, "+sync", "+replconf"),
-	UserAgent:     join(handOver, "+shutdown"),
+	naming.UserAPIServer: join(handOver, "+sync", "+replconf"),
+	naming.UserAgent:     join(handOver, "+shutdown"),
 	// Without replconf a link is up but acknowledges nothing; without sync a full copy over two channels never ends.
-	UserReplication: {"+psync", "+sync", "+replconf", "+ping"},
+	naming.UserReplication: {"+psync", "+sync", "+replconf", "+ping"},
 	// Without exactly these something breaks, often silently: no promotion, an old primary never demoted, Sentinels that
 	// do not find each other. It is slaveof that Sentinel sends. The last three are for 9's coordinated failover.
-	UserSentinel: {
+	naming.UserSentinel: {
 		"&__sentinel__:hello", "+multi", "+exec", "+slaveof", "+ping", "+subscribe", "+publish", "+config|rewrite", "+role", "+info",
 		"+client|setname", "+client|kill", "+script|kill", "+failover", "+client|pause", "+client|unpause",
 	},
 	// No CONFIG GET: it shows the replication password. The exporter is told not to ask (--config-command=-).
-	UserExporter: {
+	naming.UserExporter: {
 		"+ping", "+info", "+dbsize", "+select", "+client|setname", "+client|setinfo", "+slowlog|get", "+slowlog|len",
 		"+latency|latest", "+latency|histogram", "+cluster|info",
 	},
@@ -54,14 +47,14 @@ var nodeUsers = map[string][]string{
 
 // sentinelUsers are the rules on Sentinels.
 var sentinelUsers = map[string][]string{
-	UserOperator: {"&*", "+ping", "+role", "+info", "+acl|whoami", "+acl|load", "+psubscribe", "+subscribe", "+unsubscribe",
+	naming.UserOperator: {"&*", "+ping", "+role", "+info", "+acl|whoami", "+acl|load", "+psubscribe", "+subscribe", "+unsubscribe",
 		"+punsubscribe", "+client|list", "+client|kill", "+sentinel"},
 	// sentinel|debug shortens the time between two INFOs while a hand-over waits for the right moment.
-	UserAPIServer: join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug"),
-	UserAgent:     join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug"),
+	naming.UserAPIServer: join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug"),
+	naming.UserAgent:     join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug"),
 	// Without publish or is-master-down-by-addr no failover ever happens, while everything looks well.
-	UserPeer:     {"&__sentinel__:hello", "+ping", "+publish", "+client|setname", "+sentinel|is-master-down-by-addr"},
-	UserExporter: join(lookAtMonitors, "+client|setname", "+client|setinfo"),
+	naming.UserPeer:     {"&__sentinel__:hello", "+ping", "+publish", "+client|setname", "+sentinel|is-master-down-by-addr"},
+	naming.UserExporter: join(lookAtMonitors, "+client|setname", "+client|setinfo"),
 }
 
 func join(rules []string, more ...string) []string { return append(slices.Clone(rules), more...) }

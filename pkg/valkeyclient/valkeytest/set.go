@@ -31,6 +31,8 @@ type SetOptions struct {
 	NodeUser, SentinelUser valkeyclient.Credentials
 	// MonitorSettings are set on every Sentinel, after down-after-milliseconds 1000.
 	MonitorSettings []valkeyclient.Setting
+	// Hurry shortens the Sentinels' periods, so that they notice within a second what takes them ten otherwise.
+	Hurry bool
 }
 
 // Set is a primary with replicas, and the Sentinels that monitor it.
@@ -82,6 +84,14 @@ func (s *Set) register(t testing.TB, sentinel *Process, options SetOptions) {
 	}
 	settings := append([]valkeyclient.Setting{{Key: "down-after-milliseconds", Value: "1000"}}, options.MonitorSettings...)
 	if err := sentinel.Sentinel().Set(t.Context(), s.Monitor, settings...); err != nil {
+		t.Fatal(err)
+	}
+	// With the default of a second, a new primary is sometimes held for down right after the switch.
+	periods := []valkeyclient.Setting{{Key: "ping-period", Value: "200"}}
+	if options.Hurry {
+		periods = append(periods, valkeyclient.Setting{Key: "info-period", Value: "1000"}, valkeyclient.Setting{Key: "publish-period", Value: "500"})
+	}
+	if err := sentinel.Sentinel().Debug(t.Context(), periods...); err != nil {
 		t.Fatal(err)
 	}
 }
