@@ -22,7 +22,7 @@ import (
 func main() {
 	// The order is the order in which a query passes through them.
 	dnsserver.Directives = []string{
-		"health", "ready", "prometheus", "errors", "log", "cache", "loadbalance", "template", "kubernetes",
+		"health", "ready", "prometheus", "errors", "log", "cache", "loadbalance", "kubernetes", "template",
 	}
 	coremain.Run()
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,7 +43,12 @@ func RemoveCNIResults(network string) error {
 	if err != nil {
 		return err
 	}
+	// Another network's name may start with this one's.
+	own := regexp.MustCompile("^" + regexp.QuoteMeta(network) + "-[0-9a-f]{64}-[a-z0-9]+$")
 	for _, file := range files {
+		if !own.MatchString(filepath.Base(file)) {
+			continue
+		}
 		if err := os.Remove(file); err != nil {
 			return err
 		}

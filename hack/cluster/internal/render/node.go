@@ -13,6 +13,9 @@ import (
 // PauseImage is the image that holds a pod's namespaces.
 const PauseImage = "valkeykube/pause:v1"
 
+// CoreDNSImage is the image of the cluster DNS.
+const CoreDNSImage = "valkeykube/coredns:v1.15.0"
+
 // Network is the name of a cluster's pod network.
 func Network(c plan.Cluster) string { return "valkeykube-" + c.Name }
 
@@ -63,7 +66,6 @@ state = %[2]q
 temp = %[3]q
 disabled_plugins = [
   "io.containerd.nri.v1.nri",
-  "io.containerd.image-verifier.v1.bindir",
   "io.containerd.snapshotter.v1.blockfile",
   "io.containerd.snapshotter.v1.btrfs",
   "io.containerd.snapshotter.v1.devmapper",
@@ -77,6 +79,9 @@ address = %[4]q
 
 [plugins."io.containerd.internal.v1.opt"]
 path = %[5]q
+
+[plugins."io.containerd.image-verifier.v1.bindir"]
+bin_dir = %[10]q
 
 [plugins."io.containerd.cri.v1.images"]
 snapshotter = "overlayfs"
@@ -104,7 +109,7 @@ runtime_type = "io.containerd.runc.v2"
 SystemdCgroup = false
 Root = %[9]q
 `, p.ContainerdRoot(), p.ContainerdState(), node.Dir+"/tmp", p.ContainerdSocket(), node.Dir+"/opt", PauseImage, cniPlugins,
-		p.CNIConfig(), p.ContainerdState()+"/runc")
+		p.CNIConfig(), p.ContainerdState()+"/runc", node.Dir+"/image-verifiers")
 }
 
 // CNI is the pod network of a node. Each pod is routed by itself (ptp) instead of sharing a bridge, so that an answer from

@@ -4,7 +4,10 @@
 package state
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,11 +34,15 @@ type Daemon struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// Equal tells whether a running daemon is as wanted.
-func (d Daemon) Equal(other Daemon) bool {
-	return d.Name == other.Name && d.Node == other.Node && d.Netns == other.Netns && d.Listen == other.Listen &&
-		d.Revision == other.Revision && d.Stopped == other.Stopped &&
-		slices.Equal(d.Args, other.Args) && slices.Equal(d.Env, other.Env)
+// Hash identifies how a daemon is started. Whether it is stopped is no part of it.
+func (d Daemon) Hash() string {
+	d.Stopped = false
+	content, err := json.Marshal(d)
+	if err != nil {
+		// A struct of strings cannot fail to be written.
+		panic(err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(content))[:16]
 }
 
 // SupervisorName is the record of the supervisor itself.

@@ -18,6 +18,8 @@ type Process struct {
 	Start uint64 `json:"start"`
 	// Boot is the machine's run in which it was started.
 	Boot string `json:"boot"`
+	// Spec is the hash of what the process was started from.
+	Spec string `json:"spec,omitempty"`
 }
 
 // Of identifies the process that now has the pid.

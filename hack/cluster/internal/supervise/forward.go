@@ -1,0 +1,62 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+)
+
+// listenFile is the file number of a daemon's listening socket.
+const listenFile = 3
+
+// Forward takes connections from the socket that the process was given and passes them on to an address. A socket stays
+// in the network namespace in which it was made: this is the one way between the machine and a cluster.
+func Forward(ctx context.Context, address string) error {
+	listener, err := net.FileListener(os.NewFile(listenFile, "listener"))
+	if err != nil {
+		return fmt.Errorf("take over the listening socket: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() { listener.Close() })()
+	for {
+		conn, err := listener.Accept()
+		if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("accept: %w", err)
+		}
+		go pass(conn.(*net.TCPConn), address)
+	}
+}
+
+func pass(client *net.TCPConn, address string) {
+	defer client.Close()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	server := conn.(*net.TCPConn)
+	defer server.Close()
+	var both sync.WaitGroup
+	both.Go(func() { oneWay(server, client) })
+	both.Go(func() { oneWay(client, server) })
+	both.Wait()
+}
+
+// oneWay copies until the sender is done and says so to the receiver.
+func oneWay(to, from *net.TCPConn) {
+	if _, err := io.Copy(to, from); err != nil {
+		// A broken half breaks the whole: the other copy must not wait for it.
+		to.Close()
+		from.Close()
+		return
+	}
+	_ = to.CloseWrite()
+}
