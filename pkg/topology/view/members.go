@@ -4,8 +4,6 @@
 package view
 
 import (
-	"strings"
-
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
@@ -13,14 +11,14 @@ import (
 // Members are the members as a status shows them, in the snapshot's order. primary is the node that is primary, empty where none is
 // agreed on; pods are the names of the nodes' pods. Nothing in the result moves while nothing happens.
 func Members(snapshot topology.Snapshot, primary string, pods map[string]string) []v1alpha1.MemberStatus {
-	leader, _ := member(snapshot, primary)
+	leader, _ := snapshot.Member(primary)
 	statuses := make([]v1alpha1.MemberStatus, 0, len(snapshot.Members))
 	for _, m := range snapshot.Members {
 		status := v1alpha1.MemberStatus{
 			Node:   m.Name,
 			Pod:    pods[m.Name],
 			Role:   Role(m),
-			LinkUp: Known(m) && m.Role == topology.RoleReplica && m.LinkUp,
+			LinkUp: m.Answered() && m.Role == topology.RoleReplica && m.LinkUp,
 			Reason: MemberReason(m, leader),
 		}
 		status.Synced = Synced(m, leader)
@@ -29,15 +27,10 @@ func Members(snapshot topology.Snapshot, primary string, pods map[string]string)
 	return statuses
 }
 
-// Known tells whether the member said what it is: it answered, if only to say that it is loading.
-func Known(m topology.Member) bool {
-	return m.Reach.OK() || m.Reach.Class == topology.ReachLoading
-}
-
 // Role is the part the member says it plays, unknown where it did not answer.
 func Role(m topology.Member) v1alpha1.Role {
 	switch {
-	case !Known(m):
+	case !m.Answered():
 		return v1alpha1.RoleUnknown
 	case m.Role == topology.RolePrimary:
 		return v1alpha1.RolePrimary
@@ -57,28 +50,8 @@ func Synced(m, leader topology.Member) bool {
 	case m.Name == leader.Name:
 		return m.Role == topology.RolePrimary
 	default:
-		return m.Role == topology.RoleReplica && m.LinkUp && !m.Syncing && !m.Loading && Is(m.Primary, leader)
+		return m.Role == topology.RoleReplica && m.LinkUp && !m.Syncing && !m.Loading && leader.Is(m.Primary)
 	}
-}
-
-// Is tells whether the address is one of the member's.
-func Is(address topology.Address, m topology.Member) bool {
-	if address.IsZero() || address.Port != m.Address.Port {
-		return false
-	}
-	if sameHost(address.Host, m.Address.Host) {
-		return true
-	}
-	for _, alias := range m.Aliases {
-		if sameHost(address.Host, alias) {
-			return true
-		}
-	}
-	return false
-}
-
-func sameHost(a, b string) bool {
-	return a != "" && strings.EqualFold(strings.TrimSuffix(a, "."), strings.TrimSuffix(b, "."))
 }
 
 // MemberReason is one word for what is wrong with the member, and empty where nothing is.
@@ -108,7 +81,7 @@ func replicaReason(m, leader topology.Member) string {
 	switch {
 	case leader.Name != "" && m.Name == leader.Name:
 		return v1alpha1.ReasonSentinelDiffers
-	case leader.Name != "" && !Is(m.Primary, leader):
+	case leader.Name != "" && !leader.Is(m.Primary):
 		return v1alpha1.ReasonWrongPrimary
 	case m.Syncing:
 		return v1alpha1.ReasonSyncing
@@ -121,13 +94,4 @@ func replicaReason(m, leader topology.Member) string {
 // DiskFailed tells whether the member says that its last write to the volume failed.
 func DiskFailed(m topology.Member) bool {
 	return m.Reach.OK() && (m.Persistence.AOFEnabled && !m.Persistence.AOFLastWriteOK || !m.Persistence.RDBLastSaveOK)
-}
-
-func member(snapshot topology.Snapshot, name string) (topology.Member, bool) {
-	for _, m := range snapshot.Members {
-		if name != "" && m.Name == name {
-			return m, true
-		}
-	}
-	return topology.Member{}, false
 }

@@ -18,7 +18,7 @@ func Replication(snapshot topology.Snapshot, primary, monitor string) *v1alpha1.
 		Primary:    primary,
 		Members:    make([]v1alpha1.ReplicationMember, 0, len(snapshot.Members)),
 	}
-	leader, _ := member(snapshot, primary)
+	leader, _ := snapshot.Member(primary)
 	for _, m := range snapshot.Members {
 		answer.Members = append(answer.Members, replicationMember(m, leader))
 	}
@@ -33,7 +33,7 @@ func replicationMember(m, leader topology.Member) v1alpha1.ReplicationMember {
 	if !m.Reach.OK() {
 		answer.Error = reachError(m.Reach)
 	}
-	if !Known(m) {
+	if !m.Answered() {
 		return answer
 	}
 	answer.ReplicationID, answer.Offset, answer.Keys = m.ReplID, m.Offset, m.Keys

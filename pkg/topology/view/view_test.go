@@ -77,23 +77,6 @@ func TestNothingInTheMembersMovesWithTheStream(t *testing.T) {
 	}
 }
 
-func TestIsKnowsAliasesAndSpellings(t *testing.T) {
-	m := topology.Member{Address: topology.Address{Host: "v-0.ns.svc", Port: 6379}, Aliases: []string{"10.1.2.3", ""}}
-	for address, want := range map[topology.Address]bool{
-		{Host: "v-0.ns.svc", Port: 6379}:  true,
-		{Host: "V-0.ns.svc.", Port: 6379}: true,
-		{Host: "10.1.2.3", Port: 6379}:    true,
-		{Host: "10.1.2.3", Port: 6380}:    false,
-		{Host: "v-1.ns.svc", Port: 6379}:  false,
-		{Host: "", Port: 6379}:            false,
-		{}:                                false,
-	} {
-		if Is(address, m) != want {
-			t.Errorf("Is(%q) = %v", address, !want)
-		}
-	}
-}
-
 func TestReplicationTellsErrorsAndLag(t *testing.T) {
 	lost := replica("v-2", "v-0", func(m *topology.Member) {
 		m.Reach = topology.Reach{Class: topology.ReachUnreachable, Text: "connection refused"}

@@ -4,35 +4,13 @@
 package plan
 
 import (
-	"maps"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/topology"
-	"github.com/valkeykube/valkeykube/pkg/topology/view"
 )
-
-func memberNamed(snapshot topology.Snapshot, name string) (topology.Member, bool) {
-	for _, m := range snapshot.Members {
-		if name != "" && m.Name == name {
-			return m, true
-		}
-	}
-	return topology.Member{}, false
-}
-
-func memberAt(snapshot topology.Snapshot, address topology.Address) (topology.Member, bool) {
-	for _, m := range snapshot.Members {
-		if view.Is(address, m) {
-			return m, true
-		}
-	}
-	return topology.Member{}, false
-}
 
 // isPrimary tells whether the member answers and says that it is primary.
 func isPrimary(m topology.Member) bool {
@@ -43,8 +21,6 @@ func isPrimary(m topology.Member) bool {
 func isGone(m topology.Member) bool {
 	return m.Reach.Class == topology.ReachUnreachable || m.Reach.Class == topology.ReachTimeout
 }
-
-func sortedKeys[V any](set map[string]V) []string { return slices.Sorted(maps.Keys(set)) }
 
 // isIdle tells whether no server runs in the node's pod, so that replacing the pod takes nothing away.
 func isIdle(pod *corev1.Pod) bool {

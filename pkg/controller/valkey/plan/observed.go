@@ -84,10 +84,9 @@ type Monitoring struct {
 type Memory struct {
 	// AwaySince is since when the primary has not been seen to serve; zero while it is.
 	AwaySince time.Time
-	// PrimaryKeys, PrimaryHistory are what the primary said of its data when it was last seen. Known is false before that.
-	PrimaryKnown   bool
-	PrimaryKeys    int64
-	PrimaryHistory string
+	// PrimaryKeys is how many keys the primary held when it was last seen. PrimaryKnown is false before that.
+	PrimaryKnown bool
+	PrimaryKeys  int64
 	// Rolling is the node whose pod was last replaced, since RollingSince, until it is in sync again.
 	Rolling      string
 	RollingSince time.Time

@@ -30,6 +30,8 @@ type Plan struct {
 	Warnings []Blocked
 	// Verdict is who is primary.
 	Verdict Verdict
+	// Whole: every node that is wanted is there as its spec asks, ready and in sync, and no other.
+	Whole bool
 	// RequeueAfter is when to look again even if nothing happens.
 	RequeueAfter time.Duration
 	// Memory is what the next pass shall know.
@@ -142,6 +144,7 @@ func Compute(o Observed) Plan {
 			break
 		}
 	}
+	plan.Whole = p.isWhole()
 	plan.RequeueAfter = p.requeue()
 	return plan
 }
@@ -162,16 +165,16 @@ func (p *pass) wanted() []Node {
 func (p *pass) surplus() []Node { return p.o.Nodes[len(p.wanted()):] }
 
 func (p *pass) member(n Node) topology.Member {
-	m, _ := memberNamed(p.o.Snapshot, n.Object.Name)
+	m, _ := p.o.Snapshot.Member(n.Object.Name)
 	return m
 }
 
 // remember carries on what only passing time or earlier looks tell.
 func (p *pass) remember() {
 	memory := &p.plan.Memory
-	m, known := memberNamed(p.o.Snapshot, p.verdict.Node)
+	m, known := p.o.Snapshot.Member(p.verdict.Node)
 	if known && isPrimary(m) && p.verdict.Confirmed {
-		memory.PrimaryKnown, memory.PrimaryKeys, memory.PrimaryHistory = true, m.Keys, m.ReplID
+		memory.PrimaryKnown, memory.PrimaryKeys = true, m.Keys
 	}
 	if p.isAway() {
 		if memory.AwaySince.IsZero() {
@@ -190,7 +193,7 @@ func (p *pass) isAway() bool {
 	case p.verdict.Node == "":
 		return false
 	}
-	m, _ := memberNamed(p.o.Snapshot, p.verdict.Node)
+	m, _ := p.o.Snapshot.Member(p.verdict.Node)
 	return isGone(m) || m.Reach.OK() && m.Role == topology.RoleReplica
 }
 
@@ -199,7 +202,7 @@ func (p *pass) requeue() time.Duration {
 	switch {
 	case p.claimed && p.o.Valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel:
 		return Close
-	case len(p.plan.Actions) > 0, len(p.plan.Blocked) > 0, p.claimed, p.verdict.InFlight, !p.verdict.Confirmed, !p.isWhole():
+	case len(p.plan.Actions) > 0, len(p.plan.Blocked) > 0, p.claimed, p.verdict.InFlight, !p.verdict.Confirmed, !p.plan.Whole:
 		return Watchful
 	}
 	return Steady

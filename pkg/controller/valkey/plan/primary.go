@@ -36,7 +36,8 @@ type Verdict struct {
 // judge says who is primary. In mode Sentinel the Sentinels do, as soon as one of them holds the monitor; else the nodes' own roles and,
 // where those leave a choice, the record of earlier looks.
 func judge(o *Observed) Verdict {
-	verdict, said := bySentinels(o)
+	monitor := monitorName(o)
+	verdict, said := bySentinels(o, monitor)
 	if !said {
 		verdict = byRoles(o)
 	}
@@ -44,55 +45,37 @@ func judge(o *Observed) Verdict {
 		if isPrimary(m) && m.Name != verdict.Node {
 			verdict.Rivals = append(verdict.Rivals, m.Name)
 		}
-		if view.Known(m) && m.FailoverState != "" && m.FailoverState != "no-failover" {
-			verdict.InFlight = true
-		}
 	}
+	_, verdict.InFlight = o.Snapshot.FailoverInFlight(monitor)
 	confirm(o, &verdict)
 	return verdict
 }
 
-// bySentinels is whom the Sentinels name. The newest configuration epoch wins over the number of voices: an epoch is given out only by a
-// majority, and after a failover the other Sentinels hear of it up to a second later.
-func bySentinels(o *Observed) (Verdict, bool) {
+// monitorName is what the Sentinels call the Valkey; empty where none monitors it.
+func monitorName(o *Observed) string {
 	if o.Valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel || o.Monitoring.Set == nil {
+		return ""
+	}
+	return v1alpha1.EffectiveMonitorName(o.Valkey)
+}
+
+// bySentinels is whom the Sentinels name, and false while none holds the monitor.
+func bySentinels(o *Observed, monitor string) (Verdict, bool) {
+	if monitor == "" {
 		return Verdict{}, false
 	}
-	name := v1alpha1.EffectiveMonitorName(o.Valkey)
-	verdict, epoch, named := Verdict{BySentinels: true}, int64(-1), map[topology.Address]bool{}
-	for _, s := range o.Snapshot.Sentinels {
-		monitor, held := s.Monitors[name]
-		if !s.Reach.OK() || !held {
-			continue
-		}
-		verdict.InFlight = verdict.InFlight || monitor.FailoverInProgress
-		if monitor.ConfigEpoch > epoch {
-			epoch, named = monitor.ConfigEpoch, map[topology.Address]bool{}
-		}
-		if monitor.ConfigEpoch == epoch {
-			named[monitor.Primary] = true
-		}
-	}
-	if epoch < 0 {
+	said := o.Snapshot.SentinelPrimary(monitor)
+	switch {
+	case said.Address.IsZero():
 		return Verdict{}, false
+	case said.Member == "":
+		return Verdict{
+			BySentinels: true,
+			Reason:      v1alpha1.ReasonSentinelDiffers,
+			Message:     fmt.Sprintf("the Sentinels name %s, which is none of the nodes", said.Address),
+		}, true
 	}
-	nodes := map[string]bool{}
-	for address := range named {
-		m, known := memberAt(o.Snapshot, address)
-		if !known {
-			verdict.Reason = v1alpha1.ReasonSentinelDiffers
-			verdict.Message = fmt.Sprintf("the Sentinels name %s, which is none of the nodes", address)
-			return verdict, true
-		}
-		nodes[m.Name] = true
-	}
-	if len(nodes) > 1 {
-		verdict.Reason = v1alpha1.ReasonSentinelsDisagree
-		verdict.Message = "the Sentinels name " + strings.Join(sortedKeys(nodes), " and ")
-		return verdict, true
-	}
-	verdict.Node = sortedKeys(nodes)[0]
-	return verdict, true
+	return Verdict{BySentinels: true, Node: said.Member}, true
 }
 
 // byRoles is whom the nodes' own roles and the record name.
@@ -130,12 +113,12 @@ func byRoles(o *Observed) Verdict {
 // whoever carried it out is gone, counts once its target says that it is primary.
 func recorded(o *Observed) string {
 	if operation := o.Valkey.Status.Operation; operation != nil && operation.Phase == v1alpha1.OperationInProgress {
-		if to, known := memberNamed(o.Snapshot, operation.To); known && isPrimary(to) {
+		if to, known := o.Snapshot.Member(operation.To); known && isPrimary(to) {
 			return to.Name
 		}
 	}
 	for _, name := range []string{o.Valkey.Status.Primary, hint(o)} {
-		if _, known := memberNamed(o.Snapshot, name); known {
+		if _, known := o.Snapshot.Member(name); known {
 			return name
 		}
 	}
@@ -158,7 +141,7 @@ func hint(o *Observed) string {
 func onlyOneWithData(snapshot topology.Snapshot, names []string) (string, bool) {
 	var found []string
 	for _, name := range names {
-		if m, known := memberNamed(snapshot, name); known && m.Keys > 0 {
+		if m, known := snapshot.Member(name); known && m.HasData() {
 			found = append(found, name)
 		}
 	}
@@ -173,12 +156,12 @@ func confirm(o *Observed, verdict *Verdict) {
 	if verdict.Node == "" {
 		return
 	}
-	m, _ := memberNamed(o.Snapshot, verdict.Node)
+	m, _ := o.Snapshot.Member(verdict.Node)
 	switch {
 	case m.Reach.Class == topology.ReachLoading || m.Reach.OK() && m.Loading:
 		verdict.Reason, verdict.Message = v1alpha1.ReasonLoading, m.Name+" reads its dataset"
 	case m.Reach.Class == topology.ReachAuth || m.Reach.Class == topology.ReachPermission:
-		verdict.Reason, verdict.Message = v1alpha1.ReasonAuthFailed, m.Name+" refuses the controller: "+m.Reach.Text
+		verdict.Reason, verdict.Message = v1alpha1.ReasonAuthFailed, m.Name+" refuses the controller"
 	case !m.Reach.OK():
 		verdict.Reason, verdict.Message = v1alpha1.ReasonPrimaryUnreachable, m.Name+" does not answer"
 	case m.Role == topology.RoleReplica && verdict.BySentinels:
@@ -197,14 +180,14 @@ func confirm(o *Observed, verdict *Verdict) {
 }
 
 // endangered are the members whose data would be lost if they followed the primary: it is empty, they are not, and it is not the one that
-// emptied itself on purpose, of whose history theirs is a part.
+// was emptied on purpose, of whose history theirs is a part.
 func endangered(snapshot topology.Snapshot, primary topology.Member) []string {
-	var names []string
-	if primary.Keys > 0 {
+	if primary.HasData() {
 		return nil
 	}
+	var names []string
 	for _, m := range snapshot.Members {
-		if m.Name != primary.Name && m.Reach.OK() && m.Keys > 0 && !view.Synced(m, primary) && !contains(primary, m) {
+		if m.Name != primary.Name && m.HasData() && !view.Synced(m, primary) && !contains(primary, m) {
 			names = append(names, m.Name)
 		}
 	}

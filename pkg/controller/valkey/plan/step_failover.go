@@ -43,27 +43,16 @@ func stepFailover(p *pass) decision {
 	if !found {
 		return blocked(v1alpha1.ReasonNoCandidate, p.verdict.Message+", and no node that answers holds a complete copy")
 	}
-	return do(Promote{From: p.verdict.Node, To: to.Name, Why: fmt.Sprintf("%s; %s", p.verdict.Message, p.offsets(to))})
+	return do(Promote{From: p.verdict.Node, To: to.Member.Name, Why: p.verdict.Message + "; " + to.Text})
 }
 
 // witness is a replica whose link to the primary is up and that has heard from it within the time.
 func (p *pass) witness(within time.Duration) (string, bool) {
-	leader, _ := memberNamed(p.o.Snapshot, p.verdict.Node)
+	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
 	for _, m := range p.o.Snapshot.Members {
 		if m.Reach.OK() && m.Role == topology.RoleReplica && follows(m, leader) && m.LinkUp && m.LastIO >= 0 && m.LastIO < within {
 			return m.Name, true
 		}
 	}
 	return "", false
-}
-
-// offsets says how far the chosen one and the others are.
-func (p *pass) offsets(chosen topology.Member) string {
-	text := fmt.Sprintf("%s has offset %d", chosen.Name, chosen.Offset)
-	for _, m := range p.o.Snapshot.Members {
-		if m.Reach.OK() && m.Name != chosen.Name {
-			text += fmt.Sprintf(", %s %d", m.Name, m.Offset)
-		}
-	}
-	return text
 }

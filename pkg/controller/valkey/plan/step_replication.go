@@ -8,7 +8,6 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/topology"
-	"github.com/valkeykube/valkeykube/pkg/topology/view"
 )
 
 // stepReplication makes nodes that follow nobody, or somebody else, follow the primary: only one that is confirmed, so never one that lacks
@@ -20,49 +19,37 @@ func stepReplication(p *pass) decision {
 	if !p.verdict.Confirmed || p.verdict.InFlight || !p.sentinelsAgree() {
 		return decision{}
 	}
-	leader, _ := memberNamed(p.o.Snapshot, p.verdict.Node)
+	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
 	var d decision
-	for _, m := range p.o.Snapshot.Members {
-		why := strays(m, leader)
-		if why == "" {
+	for _, orphan := range p.o.Snapshot.Orphans(leader.Name) {
+		if m, _ := p.o.Snapshot.Member(orphan.Name); !m.Reach.OK() || m.Loading {
 			continue
 		}
-		astray[m.Name] = why
-		if p.o.Memory.Astray[m.Name] == why {
-			d = d.and(do(Follow{Node: m.Name, Primary: leader.Name, Address: leader.Address, Why: why}))
+		why := astrayText(orphan)
+		astray[orphan.Name] = why
+		if p.o.Memory.Astray[orphan.Name] == why {
+			d = d.and(do(Follow{Node: orphan.Name, Primary: leader.Name, Address: leader.Address, Why: why}))
 		} else {
-			d = d.and(blocked(v1alpha1.ReasonWrongPrimary, m.Name+" "+why))
+			d = d.and(blocked(v1alpha1.ReasonWrongPrimary, orphan.Name+" "+why))
 		}
 	}
 	return d
 }
 
-// strays says what is wrong with whom the member follows, and nothing where it is right or not known.
-func strays(m, leader topology.Member) string {
+// astrayText says to a person whom the node follows. It does not change while nothing does.
+func astrayText(orphan topology.Orphan) string {
 	switch {
-	case m.Name == leader.Name || !m.Reach.OK() || m.Loading:
-		return ""
-	case m.Role == topology.RolePrimary:
+	case orphan.Kind == topology.OrphanExtraPrimary && orphan.HoldsMore:
+		return "says that it is primary, and holds something that the primary lacks"
+	case orphan.Kind == topology.OrphanExtraPrimary:
 		return "says that it is primary"
-	case m.Role == topology.RoleReplica && !follows(m, leader):
-		return fmt.Sprintf("follows %s", m.Primary)
 	}
-	return ""
+	return fmt.Sprintf("follows %s", orphan.Follows)
 }
 
-func follows(m, leader topology.Member) bool { return view.Is(m.Primary, leader) }
+func follows(m, leader topology.Member) bool { return leader.Is(m.Primary) }
 
 // sentinelsAgree tells whether every Sentinel that answers and holds the monitor names the primary. Without Sentinels nobody disagrees.
 func (p *pass) sentinelsAgree() bool {
-	if !p.verdict.BySentinels {
-		return true
-	}
-	leader, _ := memberNamed(p.o.Snapshot, p.verdict.Node)
-	name := v1alpha1.EffectiveMonitorName(p.o.Valkey)
-	for _, s := range p.o.Snapshot.Sentinels {
-		if monitor, held := s.Monitors[name]; s.Reach.OK() && held && !view.Is(monitor.Primary, leader) {
-			return false
-		}
-	}
-	return true
+	return !p.verdict.BySentinels || p.o.Snapshot.SentinelPrimary(monitorName(p.o)).Agreed
 }

@@ -52,7 +52,7 @@ func stepRoll(p *pass) decision {
 // nothingToLose is a node that may be replaced whatever the others do: no server runs in its pod, or, with a primary that is certain, it
 // holds no complete copy. The others may be broken by the very thing that the change puts right.
 func (p *pass) nothingToLose(pending []Node) (Node, bool) {
-	leader, _ := memberNamed(p.o.Snapshot, p.verdict.Node)
+	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
 	for i := len(pending) - 1; i >= 0; i-- {
 		n := pending[i]
 		m := p.member(n)
@@ -66,7 +66,7 @@ func (p *pass) nothingToLose(pending []Node) (Node, bool) {
 
 // whenOthersAreWell does what is to be done if every other node is ready and in sync.
 func (p *pass) whenOthersAreWell(subject Node, then func() decision) decision {
-	leader, _ := memberNamed(p.o.Snapshot, p.verdict.Node)
+	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
 	if missing := wantedNodes(p.o.Valkey) - len(p.wanted()); missing > 0 {
 		return blocked(v1alpha1.ReasonHeldUnhealthy, fmt.Sprintf("%s waits until every node exists", subject.Object.Name))
 	}
@@ -118,7 +118,7 @@ func (p *pass) replace(n Node) decision {
 // followRoll remembers since when the node that was replaced last is not in sync.
 func (p *pass) followRoll() {
 	memory := &p.plan.Memory
-	leader, _ := memberNamed(p.o.Snapshot, p.verdict.Node)
+	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
 	for _, n := range p.wanted() {
 		well := isSettled(n) && view.Synced(p.member(n), leader)
 		switch {
@@ -145,7 +145,7 @@ func (p *pass) syncTimeout() decision {
 
 // isWhole tells whether every node that is wanted is there, as its spec asks, ready and in sync, and no other.
 func (p *pass) isWhole() bool {
-	leader, _ := memberNamed(p.o.Snapshot, p.verdict.Node)
+	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
 	if len(p.wanted()) < wantedNodes(p.o.Valkey) || len(p.surplus()) > 0 || len(p.o.Leaving) > 0 || len(p.verdict.Rivals) > 0 {
 		return false
 	}

@@ -64,7 +64,7 @@ func primaryPod(o *Observed, verdict Verdict) *corev1.Pod {
 		if n.Object.Name != verdict.Node || n.Pod == nil || n.Pod.Status.PodIP == "" {
 			continue
 		}
-		m, _ := memberNamed(o.Snapshot, verdict.Node)
+		m, _ := o.Snapshot.Member(verdict.Node)
 		if verdict.Confirmed || isGone(m) && isUp(n) && isRouted(o.Objects.Endpoints, n.Pod) {
 			return n.Pod
 		}

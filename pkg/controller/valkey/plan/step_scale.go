@@ -43,7 +43,7 @@ func (p *pass) handOver(cause v1alpha1.FailoverCause, why string, settledOnly bo
 	}
 	action := HandOver{From: p.verdict.Node, To: to, Cause: cause, Why: why}
 	if p.verdict.BySentinels {
-		action.Monitor = v1alpha1.EffectiveMonitorName(p.o.Valkey)
+		action.Monitor = monitorName(p.o)
 	} else if name, unknown := p.unknownSentinel(); unknown {
 		// A Sentinel that cannot be asked may monitor the Valkey, and would take a hand-over behind its back for the loss of the primary.
 		return blocked(v1alpha1.ReasonSentinelsUnreachable, why+", and "+name+" cannot be asked")

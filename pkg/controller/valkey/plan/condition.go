@@ -1,0 +1,179 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+)
+
+// longestMessage of a condition, in bytes: enough for people, and bounded however many nodes there are.
+const longestMessage = 1024
+
+// finding is what a condition says.
+type finding struct {
+	status          metav1.ConditionStatus
+	reason, message string
+}
+
+func yes(reason, message string) finding { return finding{metav1.ConditionTrue, reason, message} }
+func no(reason, message string) finding  { return finding{metav1.ConditionFalse, reason, message} }
+func unknown(reason, message string) finding {
+	return finding{metav1.ConditionUnknown, reason, message}
+}
+
+// conditions computes all conditions, in a fixed order, and the state that sums them up.
+func (r *reporter) conditions() {
+	started := r.started()
+	degraded, progressing, ready := r.degraded(started), r.progressing(started), r.ready(started)
+	r.set(v1alpha1.ConditionReady, ready)
+	r.set(v1alpha1.ConditionProgressing, progressing)
+	r.set(v1alpha1.ConditionDegraded, degraded)
+	r.set(v1alpha1.ConditionConfigurationWarning, r.configuration())
+	r.set(v1alpha1.ConditionPrimaryElected, r.elected())
+	r.set(v1alpha1.ConditionReplicationHealthy, r.replication())
+	if r.o.Valkey.Spec.Failover.Mode == v1alpha1.FailoverModeSentinel {
+		r.set(v1alpha1.ConditionMonitored, r.monitored())
+		r.set(v1alpha1.ConditionSentinelQuorumHealthy, r.quorum())
+	} else {
+		meta.RemoveStatusCondition(&r.status.Conditions, v1alpha1.ConditionMonitored)
+		meta.RemoveStatusCondition(&r.status.Conditions, v1alpha1.ConditionSentinelQuorumHealthy)
+	}
+	state := func(state v1alpha1.State, because finding) {
+		r.status.State, r.status.Reason, r.status.Message = state, because.reason, truncated(because.message)
+	}
+	switch {
+	case !started:
+		state(v1alpha1.StateInitializing, ready)
+	case ready.status != metav1.ConditionTrue:
+		state(v1alpha1.StateFailed, ready)
+	case progressing.status == metav1.ConditionTrue:
+		state(v1alpha1.StateReconciling, progressing)
+	case degraded.status == metav1.ConditionTrue:
+		state(v1alpha1.StateDegraded, degraded)
+	default:
+		state(v1alpha1.StateReady, ready)
+	}
+}
+
+func (r *reporter) set(kind string, f finding) {
+	meta.SetStatusCondition(&r.status.Conditions, metav1.Condition{
+		Type: kind, Status: f.status, Reason: f.reason, Message: truncated(f.message),
+		ObservedGeneration: r.o.Valkey.Generation, LastTransitionTime: metav1.NewTime(r.o.Now),
+	})
+}
+
+func truncated(message string) string {
+	if len(message) <= longestMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:longestMessage-3], "") + "..."
+}
+
+// started tells whether the instance has been complete once: from then on it is ready while its primary serves. The state is the record of it.
+func (r *reporter) started() bool {
+	switch r.o.Valkey.Status.State {
+	case v1alpha1.StateReady, v1alpha1.StateDegraded, v1alpha1.StateReconciling, v1alpha1.StateFailed:
+		return true
+	}
+	monitored := r.o.Monitoring.Set == nil || r.status.Monitoring == nil || r.status.Monitoring.Registered
+	return r.p.Whole && r.serves() && monitored
+}
+
+// serves tells whether writes are led to a primary.
+func (r *reporter) serves() bool {
+	if !r.p.Verdict.Confirmed {
+		return false
+	}
+	for _, n := range r.o.Nodes {
+		if n.Object.Name == r.p.Verdict.Node {
+			return isUp(n)
+		}
+	}
+	return false
+}
+
+func (r *reporter) ready(started bool) finding {
+	verdict := r.p.Verdict
+	switch {
+	case !started && r.trouble() != nil:
+		return no(r.trouble().Reason, r.trouble().Message)
+	case !started:
+		return no(v1alpha1.ReasonStarting, r.waitingFor())
+	case !verdict.Confirmed && r.status.Primary != verdict.Node && r.status.Primary != "":
+		// Just handed over or promoted: the next look tells.
+		return no(v1alpha1.ReasonFailoverInProgress, "the primary has just changed to "+r.status.Primary)
+	case !verdict.Confirmed:
+		return no(verdict.Reason, verdict.Message)
+	case !r.serves():
+		return no(v1alpha1.ReasonPrimaryNotReady, "the pod of "+verdict.Node+" is not ready"+r.because(verdict.Node))
+	}
+	return yes(v1alpha1.ReasonPrimaryServing, verdict.Node+" is primary")
+}
+
+// waitingFor says what a start waits for.
+func (r *reporter) waitingFor() string {
+	if missing := wantedNodes(r.o.Valkey) - len(r.o.Nodes); missing > 0 {
+		return fmt.Sprintf("%d nodes are to be made", missing)
+	}
+	if unwell := r.unwell(); unwell != "" {
+		return unwell
+	}
+	if !r.p.Verdict.Confirmed {
+		return r.p.Verdict.Message
+	}
+	if f := r.monitored(); f.status != metav1.ConditionTrue && r.o.Monitoring.Set != nil {
+		return f.message
+	}
+	return "the first pods are starting"
+}
+
+// because is what a node says of why it is not ready, in brackets; empty where it says nothing.
+func (r *reporter) because(node string) string {
+	ready := r.nodeReady(node)
+	if ready == nil || ready.Status != metav1.ConditionFalse {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: %s)", ready.Reason, ready.Message)
+}
+
+// unwell names the wanted nodes that are not ready or not in sync, and why; empty where all are well.
+func (r *reporter) unwell() string {
+	var unwell []string
+	for _, n := range r.o.Nodes {
+		if n.Index >= wantedNodes(r.o.Valkey) {
+			continue
+		}
+		name := n.Object.Name
+		at := slices.IndexFunc(r.status.Members, func(m v1alpha1.MemberStatus) bool { return m.Node == name })
+		switch {
+		case !isUp(n):
+			unwell = append(unwell, name+" is not ready"+r.because(name))
+		case at >= 0 && r.status.Members[at].Reason != "":
+			unwell = append(unwell, name+": "+r.status.Members[at].Reason)
+		}
+	}
+	return strings.Join(unwell, "; ")
+}
+
+// trouble is what cannot be done for reasons that do not pass by themselves: objects of somebody else, refusals of the API.
+func (r *reporter) trouble() *Blocked {
+	for _, b := range r.p.Blocked {
+		if b.Reason == v1alpha1.ReasonForeignObject || b.Reason == v1alpha1.ReasonInvalidUser {
+			return &b
+		}
+	}
+	for _, outcome := range r.outcomes {
+		if outcome.Err != nil && !outcome.Transient && outcome.Action.Tier() == TierSafe {
+			return &Blocked{Reason: v1alpha1.ReasonApplyFailed, Message: outcome.Action.String() + ": " + outcome.Err.Error()}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+)
+
+// Event is something worth telling to people.
+type Event struct {
+	// Warning: something is not as it should be.
+	Warning         bool
+	Reason, Message string
+}
+
+// Events are what the step from one status to the next, and what was done, is worth telling. A pass that changed nothing tells nothing.
+func Events(before, after v1alpha1.ValkeyStatus, outcomes []Outcome) []Event {
+	var events []Event
+	add := func(warning bool, reason, format string, args ...any) {
+		events = append(events, Event{Warning: warning, Reason: reason, Message: truncated(fmt.Sprintf(format, args...))})
+	}
+	for _, outcome := range outcomes {
+		if event, worth := outcomeEvent(outcome); worth {
+			events = append(events, event)
+		}
+	}
+	if before.Primary != "" && after.Primary != before.Primary {
+		cause := ""
+		if after.LastFailover != nil && after.LastFailover.To == after.Primary {
+			cause = string(after.LastFailover.Cause)
+		}
+		add(false, v1alpha1.EventPrimaryChanged, "primary changed from %s to %s (%s)", before.Primary, after.Primary, cause)
+	}
+	if o := after.Operation; o != nil && o.Phase == v1alpha1.OperationFailed && before.Operation != nil &&
+		before.Operation.UID == o.UID && before.Operation.Phase == v1alpha1.OperationInProgress && !IsOwn(o) {
+		add(true, v1alpha1.EventOperationExpired, "the failover from %s to %s that %s asked for was not finished in time", o.From, o.To, o.RequestedBy)
+	}
+	return append(events, conditionEvents(before, after)...)
+}
+
+// outcomeEvent is what a single action is worth telling.
+func outcomeEvent(outcome Outcome) (Event, bool) {
+	action := outcome.Action
+	if outcome.Skipped {
+		return Event{}, false
+	}
+	if outcome.Err != nil {
+		switch action.(type) {
+		case HandOver:
+			return Event{true, v1alpha1.EventHandOverFailed, truncated(action.String() + ": " + outcome.Err.Error())}, !outcome.Transient
+		case Promote, RemoveNode:
+			return Event{true, v1alpha1.EventActionFailed, truncated(action.String() + ": " + outcome.Err.Error())}, !outcome.Transient
+		}
+		return Event{}, false
+	}
+	switch a := action.(type) {
+	case Apply:
+		return Event{false, v1alpha1.EventNodeCreated, "made node " + a.Name}, a.Kind == KindNode && a.Creates
+	case WritePasswords:
+		return Event{true, v1alpha1.EventPasswordsRecovered, "Secret " + a.Name + " was lost and has been made again"}, a.Recovers
+	case Follow:
+		return Event{false, v1alpha1.EventReattached, fmt.Sprintf("%s %s; it follows %s now", a.Node, a.Why, a.Primary)}, true
+	case Promote:
+		return Event{true, v1alpha1.EventPromoted, truncated(fmt.Sprintf("promoted %s in place of %s: %s", a.To, a.From, a.Why))}, true
+	case HandOver:
+		return Event{false, v1alpha1.EventHandedOver, fmt.Sprintf("handed over from %s to %s: %s", a.From, a.To, a.Why)}, true
+	case RemoveNode:
+		return Event{false, v1alpha1.EventNodeRemoved, "removed node " + a.Node}, true
+	case Replace:
+		return Event{false, v1alpha1.EventRollStarted, fmt.Sprintf("%s may replace its pod (revision %s)", a.Node, a.Revision)}, true
+	}
+	return Event{}, false
+}
+
+// transition is an event for each direction in which a condition turns.
+type transition struct {
+	condition           string
+	onTrue, onFalse     string
+	warnTrue, warnFalse bool
+	afterFalse          bool // only when it was True before: not when it is first reported
+}
+
+var transitions = []transition{
+	{condition: v1alpha1.ConditionReady, onTrue: v1alpha1.EventReady, onFalse: v1alpha1.EventNotReady, warnFalse: true, afterFalse: true},
+	{condition: v1alpha1.ConditionPrimaryElected, onFalse: v1alpha1.EventPrimaryLost, warnFalse: true, afterFalse: true},
+	{condition: v1alpha1.ConditionReplicationHealthy, onFalse: v1alpha1.EventReplicationUnhealthy, warnFalse: true, afterFalse: true},
+	{condition: v1alpha1.ConditionDegraded, onTrue: v1alpha1.EventDegraded, warnTrue: true, onFalse: v1alpha1.EventRecovered, afterFalse: true},
+	{condition: v1alpha1.ConditionConfigurationWarning, onTrue: v1alpha1.EventConfigurationWarning, warnTrue: true},
+}
+
+// reasonEvents are reasons that have an event of their own.
+var reasonEvents = map[string]string{
+	v1alpha1.ReasonForeignObject: v1alpha1.EventForeignObject,
+	v1alpha1.ReasonApplyFailed:   v1alpha1.EventApplyFailed,
+	v1alpha1.ReasonSecretMissing: v1alpha1.EventSecretMissing,
+}
+
+// held are the reasons for which a roll waits for something that may never come.
+var held = []string{
+	v1alpha1.ReasonHeldNobodyToTakeOver, v1alpha1.ReasonSyncTimeout, v1alpha1.ReasonAwaitingApproval, v1alpha1.ReasonSentinelsUnreachable,
+}
+
+func conditionEvents(before, after v1alpha1.ValkeyStatus) []Event {
+	var events []Event
+	for _, t := range transitions {
+		was, is := meta.FindStatusCondition(before.Conditions, t.condition), meta.FindStatusCondition(after.Conditions, t.condition)
+		if is == nil {
+			continue
+		}
+		turned := was == nil || was.Status != is.Status
+		reason, warning := t.onTrue, t.warnTrue
+		if is.Status != metav1.ConditionTrue {
+			reason, warning = t.onFalse, t.warnFalse
+			turned = turned && (!t.afterFalse || was != nil)
+		}
+		if special, has := reasonEvents[is.Reason]; has && (was == nil || was.Message != is.Message) {
+			reason, warning, turned = special, true, true
+		}
+		if turned && reason != "" {
+			events = append(events, Event{Warning: warning, Reason: reason, Message: firstOf(is.Message, is.Reason)})
+		}
+	}
+	return append(events, rollEvents(before, after)...)
+}
+
+// rollEvents tell when a roll begins to wait for somebody, and when everything is rolled.
+func rollEvents(before, after v1alpha1.ValkeyStatus) []Event {
+	was := meta.FindStatusCondition(before.Conditions, v1alpha1.ConditionProgressing)
+	is := meta.FindStatusCondition(after.Conditions, v1alpha1.ConditionProgressing)
+	if was == nil || is == nil || was.Reason == is.Reason {
+		return nil
+	}
+	switch {
+	case slices.Contains(held, is.Reason):
+		return []Event{{Warning: true, Reason: v1alpha1.EventRollHeld, Message: is.Message}}
+	case is.Reason == v1alpha1.ReasonAsExpected && was.Reason == v1alpha1.ReasonRolling:
+		return []Event{{Reason: v1alpha1.EventRollFinished, Message: "every node runs what the spec asks for"}}
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"time"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+)
+
+// Outcome is what became of an action.
+type Outcome struct {
+	Action Action
+	// Err is why it failed; nil when it is done. It holds no secret.
+	Err error
+	// Transient: the failure is one of the moment (a conflict, an API that is away), to be tried again and not worth a word in the status.
+	Transient bool
+	// Skipped: what it relied on no longer held when it was about to be done, so that nothing was done.
+	Skipped bool
+	// Operation is the claim under which a change of the primary was carried out, with its end.
+	Operation *v1alpha1.OperationStatus
+	// Duration of a change of the primary.
+	Duration time.Duration
+}
+
+// Done tells whether the action was carried out.
+func (o Outcome) Done() bool { return o.Err == nil && !o.Skipped }
+
+// change is from where to where an action moves the primary, and why; false for any other action.
+func change(action Action) (from, to string, cause v1alpha1.FailoverCause, changes bool) {
+	switch a := action.(type) {
+	case Promote:
+		return a.From, a.To, v1alpha1.FailoverCauseOperator, true
+	case HandOver:
+		return a.From, a.To, a.Cause, true
+	}
+	return "", "", "", false
+}
