@@ -52,6 +52,7 @@ build: ## Build the static binaries into bin/
 
 generate: ## Generate deepcopy, defaults, validation, conversion, protobuf, OpenAPI and clients
 	hack/update-codegen.sh
+	hack/update-statusdoc.sh
 
 ##@ Check
 verify: ## Everything generated is current, formatted, vetted, linted, and where it belongs

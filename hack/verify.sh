@@ -11,6 +11,9 @@ if [ -n "$unformatted" ]; then echo "not formatted: $unformatted"; exit 1; fi
 step "the tree: imports, sizes, names, links"
 go test ./test/architecture/...
 
+step "docs/status.md is current"
+diff <(hack/update-statusdoc.sh -) docs/status.md
+
 step "vet"
 go vet ./...
 go vet -tags e2e ./test/...

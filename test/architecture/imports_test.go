@@ -63,6 +63,7 @@ var rules = []rule{
 	{"cmd/controller", []string{"cmd/controller", "pkg/controller", "pkg/apis/valkey/v1alpha1", "pkg/servingcert", "pkg/discovery", "pkg/valkeyclient", "pkg/inspect", "pkg/operation", "pkg/naming", "pkg/generated"}, generic},
 	{"cmd/agent", []string{"cmd/agent", "pkg/agent", "pkg/naming"}, append([]string{"github.com/valkey-io"}, noKube...)},
 	{"test", []string{"pkg", "cmd", "test"}, nil},
+	{"hack", nil, nil},
 }
 
 func controllerImports(kind string) []string {
