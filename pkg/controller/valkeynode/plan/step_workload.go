@@ -1,0 +1,127 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/desired"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+)
+
+// stepWorkload keeps the StatefulSet or Deployment. A change that the pod would have to be restarted for waits, in a node of a Valkey, until
+// the Valkey has named its revision. A StatefulSet's template is otherwise kept current (it replaces no pod by itself, and the next pod gets
+// the newest agent); a Deployment's is left as it is, since applying it would restart the pod.
+//
+// Without its claim, Service or ConfigMap being ours the pod would write to somebody else's volume or have no name: nothing is made then.
+func stepWorkload(d *draft) {
+	in := desired.NodeInput{Node: d.Node, AgentImage: d.Environment.AgentImage}
+	kind := KindStatefulSet
+	if d.isDeployment() {
+		kind = KindDeployment
+	}
+	name, wanted := naming.NodeWorkload(d.Node.Name), desired.NodeRevision(d.Node.Spec)
+	live := d.workload()
+	if live == nil {
+		d.plan.revision = wanted
+		if d.plan.isBlocked(KindClaim, KindService, KindConfigMap) {
+			d.logf("waits for what it needs")
+			return
+		}
+		d.applyWorkload(kind, nil, in, desired.NodeWorkload)
+		return
+	}
+	if !d.isOurs(live) {
+		d.block(kind, name, v1alpha1.ReasonForeignObject, "%s %s is not this node's and is left alone", kind, name)
+		return
+	}
+	inForce := live.GetAnnotations()[naming.AnnotationRevision]
+	isChanged := inForce != wanted
+	switch {
+	case isChanged && !d.isAuthorised(wanted):
+		d.plan.revision, d.plan.pending = inForce, wanted
+		d.logf("revision %s waits to be authorised; %s is in force", wanted, inForce)
+		d.applyWorkload(kind, live, in, keeping(live))
+	case !isChanged && kind == KindDeployment:
+		d.plan.revision = inForce
+		d.applyWorkload(kind, live, in, keeping(live))
+	default:
+		d.plan.revision = wanted
+		d.applyWorkload(kind, live, in, desired.NodeWorkload)
+	}
+}
+
+// isAuthorised tells whether a change to the revision may be made. A node that a person made by hand has nobody to ask.
+func (o Observed) isAuthorised(revision string) bool {
+	return o.Node.Spec.Valkey == "" || o.Node.Spec.WorkloadRevision == revision
+}
+
+type builder func(desired.NodeInput) (runtime.ApplyConfiguration, error)
+
+// keeping builds the workload with the live one's template.
+func keeping(live metav1.Object) builder {
+	return func(in desired.NodeInput) (runtime.ApplyConfiguration, error) {
+		object, ok := live.(runtime.Object)
+		if !ok {
+			return nil, nil
+		}
+		return desired.NodeWorkloadKept(in, object)
+	}
+}
+
+func (d *draft) applyWorkload(kind Kind, live metav1.Object, in desired.NodeInput, build builder) {
+	want, err := build(in)
+	if err != nil {
+		d.block(kind, naming.NodeWorkload(d.Node.Name), v1alpha1.ReasonApplyFailed, "%v", err)
+		return
+	}
+	d.apply(kind, live, want, true)
+}
+
+// stepReplace deletes a pod that is not of the revision in force, once the StatefulSet's own controller has seen the template that is: else it
+// would make the old one again. Whether the pod is ready does not matter: one that never started because of a wrong image is replaced too.
+// It disrupts the node: the owning Valkey has authorised that. A Deployment replaces its pod itself.
+//
+// A pod in which nothing has started yet is replaced whenever the template has changed: there is nothing to disrupt, and it would else wait
+// for ever for an image that nobody asks for any more.
+func stepReplace(d *draft) {
+	set := d.Objects.StatefulSet
+	if d.isDeployment() || set == nil || !d.isOurs(set) || d.isApplying(KindStatefulSet) || d.plan.isBlocked(KindStatefulSet) {
+		return
+	}
+	if set.DeletionTimestamp != nil || set.Status.ObservedGeneration < set.Generation {
+		d.logf("the StatefulSet's controller has not seen the template yet")
+		return
+	}
+	pod := d.Pod()
+	if pod == nil || pod.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, set) {
+		return
+	}
+	revision := pod.Annotations[naming.AnnotationRevision]
+	switch {
+	case revision != d.plan.revision:
+		d.do(ReplacePod{Name: pod.Name, UID: pod.UID, Why: "revision " + revision + " is replaced by " + d.plan.revision})
+	case pod.Status.Phase == corev1.PodPending && isOutdated(pod, set):
+		d.do(ReplacePod{Name: pod.Name, UID: pod.UID, Why: "it has not started, and its template is outdated"})
+	}
+}
+
+// isOutdated tells whether the pod was made from another template than the StatefulSet's current one.
+func isOutdated(pod *corev1.Pod, set *appsv1.StatefulSet) bool {
+	made := pod.Labels[appsv1.ControllerRevisionHashLabelKey]
+	return made != "" && set.Status.UpdateRevision != "" && made != set.Status.UpdateRevision
+}
+
+func (d *draft) isApplying(kind Kind) bool {
+	for _, action := range d.plan.Actions {
+		if apply, ok := action.(Apply); ok && apply.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
