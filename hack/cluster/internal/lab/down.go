@@ -4,10 +4,8 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -110,16 +108,5 @@ func (l *Lab) killAll() error {
 
 // restoreMachine undoes what is done once for all clusters, after the last one.
 func (l *Lab) restoreMachine() error {
-	entries, err := l.registry.List()
-	if err != nil || len(entries) > 0 {
-		return err
-	}
-	if err := host.RestoreSettings(settingsRecord); err != nil {
-		return err
-	}
-	// The lock files stay while somebody may hold one; an empty folder goes.
-	if err := os.Remove(plan.StateRoot); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
-		return err
-	}
-	return nil
+	return l.registry.WhenEmpty(func() error { return host.RestoreMachine(machinePath) })
 }

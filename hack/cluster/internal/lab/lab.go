@@ -26,8 +26,8 @@ type Lab struct {
 	out      io.Writer
 }
 
-// settingsRecord has the machine's settings from before the first cluster.
-var settingsRecord = filepath.Join(plan.StateRoot, ".settings.json")
+// machinePath has what the machine was like before the first cluster.
+var machinePath = filepath.Join(plan.StateRoot, ".machine.json")
 
 // open returns the lab in a slot.
 func open(name string, slot int, cache build.Cache, out io.Writer) (*Lab, error) {

@@ -79,7 +79,7 @@ func (l *Lab) up(ctx context.Context) error {
 }
 
 func (l *Lab) prepare(context.Context) error {
-	if err := host.SaveSettings(settingsRecord); err != nil {
+	if err := host.SaveMachine(machinePath); err != nil {
 		return err
 	}
 	for _, do := range []func() error{l.ensureTool, l.ensureCertificates, l.ensureFiles, l.ensureNetwork} {

@@ -86,6 +86,7 @@ func ControllerManager(c plan.Cluster, binary, kubeconfig string, files Files) [
 		"--root-ca-file=" + files.Cert("ca"),
 		"--cluster-signing-cert-file=" + files.Cert("ca"),
 		"--cluster-signing-key-file=" + files.Key("ca"),
+		"--flex-volume-plugin-dir=" + c.Path("volume-plugins"),
 		"--service-cluster-ip-range=" + plan.ServiceRange,
 	}
 }

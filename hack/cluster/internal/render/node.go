@@ -98,6 +98,7 @@ netns_mounts_under_state_dir = true
 [plugins."io.containerd.cri.v1.runtime".cni]
 bin_dirs = [%[7]q]
 conf_dir = %[8]q
+use_internal_loopback = true
 
 [plugins."io.containerd.cri.v1.runtime".containerd]
 default_runtime_name = "runc"

@@ -5,7 +5,9 @@ package state
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -56,24 +58,45 @@ func ReadJSON(path string, value any) error {
 	return nil
 }
 
-// Lock waits until no other process holds the lock file; the lock ends with release or with the process.
+// Lock waits until no other process holds the lock file; the lock ends with release or with the process. The holder may
+// remove the file: who waited for the removed one then takes the one that is at the place now.
 func Lock(path string) (release func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o644)
-	if err != nil {
-		return nil, err
-	}
 	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-		if err != syscall.EINTR {
-			break
+		f, err := openLock(path)
+		if err != nil {
+			return nil, err
+		}
+		if err := flock(f); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		if held, err := f.Stat(); err == nil {
+			if now, err := os.Stat(path); err == nil && os.SameFile(held, now) {
+				return func() { f.Close() }, nil
+			}
+		}
+		f.Close()
+	}
+}
+
+// openLock makes the file and its folder; between the two, somebody may remove the folder.
+func openLock(path string) (*os.File, error) {
+	for {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_CLOEXEC, 0o644)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return f, err
 		}
 	}
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
+}
+
+func flock(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		if err != syscall.EINTR {
+			return err
+		}
 	}
-	return func() { f.Close() }, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/plan"
 )
@@ -29,7 +30,36 @@ func OpenRegistry(root string) Registry { return Registry{root: root} }
 
 // Lock serialises the runs that create, change or remove the cluster of that name.
 func (r Registry) Lock(name string) (release func(), err error) {
-	return Lock(filepath.Join(r.root, ".locks", name))
+	return Lock(r.lockPath(name))
+}
+
+func (r Registry) lockPath(name string) string { return filepath.Join(r.root, "."+name+".lock") }
+
+// slotsLock is no cluster's name.
+const slotsLock = "SLOTS"
+
+// WhenEmpty calls do unless a cluster is recorded, and keeps others from being recorded meanwhile. Then nothing is left
+// of the registry but what other runs hold locked.
+func (r Registry) WhenEmpty(do func() error) error {
+	release, err := Lock(r.lockPath(slotsLock))
+	if err != nil {
+		return err
+	}
+	defer release()
+	entries, err := r.List()
+	if err != nil || len(entries) > 0 {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if err := os.Remove(r.lockPath(slotsLock)); err != nil {
+		return err
+	}
+	if err := os.Remove(r.root); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
+		return err
+	}
+	return nil
 }
 
 // Find returns a recorded cluster.
@@ -61,7 +91,7 @@ func (r Registry) List() ([]Entry, error) {
 // Claim returns the entry of a cluster, and makes one with the first free slot for a new name. usable tells whether
 // nothing else on the machine is in the way of a slot.
 func (r Registry) Claim(name string, usable func(plan.Cluster) bool) (Entry, error) {
-	release, err := Lock(filepath.Join(r.root, ".locks", ".slots"))
+	release, err := Lock(r.lockPath(slotsLock))
 	if err != nil {
 		return Entry{}, err
 	}
@@ -93,6 +123,7 @@ func (r Registry) Claim(name string, usable func(plan.Cluster) bool) (Entry, err
 }
 
 // Forget removes all files of a cluster, its entry last: a run that dies in between leaves a cluster that can be found.
+// The caller holds the cluster's lock, whose file goes too.
 func (r Registry) Forget(name string) error {
 	dir := filepath.Join(r.root, name)
 	children, err := os.ReadDir(dir)
@@ -107,5 +138,12 @@ func (r Registry) Forget(name string) error {
 			return err
 		}
 	}
-	return os.RemoveAll(dir)
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	err = os.Remove(r.lockPath(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
