@@ -85,6 +85,9 @@ func (d *draft) holdOf(valkey *Valkey) string {
 			return fmt.Sprintf("a failover is in flight on Sentinel %d (%s)", at.index, at.view.FailoverState)
 		}
 	}
+	if by, inFlight := (topology.Snapshot{Members: valkey.Members}).FailoverInFlight(""); inFlight {
+		return fmt.Sprintf("node %s hands over", by)
+	}
 	if operation := valkey.Object.Status.Operation; operation != nil && d.Now.Before(operation.ExpiresAt.Time) &&
 		(operation.Phase == v1alpha1.OperationPending || operation.Phase == v1alpha1.OperationInProgress) {
 		return fmt.Sprintf("%s %s was asked for", operation.Type, operation.UID)

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/topology"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 // child is a live object of one of the kinds that a set has.
@@ -53,18 +55,34 @@ func ensure[T child](d *draft, live T, action Apply) bool {
 		d.waiting = true
 		return false
 	}
-	if !isApplied(d, live, action.Config) {
+	if !isApplied(d, live, action) {
 		d.do(action)
 	}
 	return true
 }
 
-func isApplied[T child](d *draft, live T, want runtime.ApplyConfiguration) bool {
-	same, err := desired.IsApplied(live, want)
+// isApplied tells whether applying would change nothing. Reading that out of managedFields takes most of the time of an idle pass, so the
+// answer is remembered for as long as neither side changes.
+func isApplied[T child](d *draft, live T, action Apply) bool {
+	key := string(action.Kind) + "/" + action.Name
+	text, err := json.Marshal(action.Config)
+	if err != nil {
+		return false
+	}
+	is := string(live.GetUID()) + "/" + live.GetResourceVersion() + "/" + valkeyconf.Hash(string(text))
+	if live.GetResourceVersion() != "" && d.Settled[key] == is {
+		d.plan.Settled[key] = is
+		return true
+	}
+	same, err := desired.IsApplied(live, action.Config)
 	if err != nil {
 		d.logf("compare %s: %v", live.GetName(), err)
 	}
-	return err == nil && same
+	if err == nil && same {
+		d.plan.Settled[key] = is
+		return true
+	}
+	return false
 }
 
 // noted is where the boot settings in force say that a monitor's primary is.

@@ -54,6 +54,8 @@ type Observed struct {
 	Sentinels []Sentinel
 	// Memory is what earlier passes of this process know and no Sentinel tells.
 	Memory Memory
+	// Settled is Plan.Settled of the last pass, to save comparing what has not changed.
+	Settled map[string]string
 }
 
 // Objects are the live children. Nil: there is none.

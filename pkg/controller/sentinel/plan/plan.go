@@ -37,6 +37,8 @@ type Plan struct {
 	Blocked []Blocked
 	// Believed are records of the memory to take over without an action.
 	Believed map[Key]Record
+	// Settled is, by kind and name, the version of each child that was found to be as it should be.
+	Settled map[string]string
 	// RequeueAfter is when to look again at the latest. Zero: not by itself.
 	RequeueAfter time.Duration
 	// Log is one line for each decision, for the log.
@@ -104,7 +106,7 @@ type draft struct {
 
 // Compute decides. It is total: whatever is observed, it returns a plan and never fails.
 func Compute(observed Observed) Plan {
-	d := &draft{Observed: observed, plan: Plan{Believed: map[Key]Record{}}}
+	d := &draft{Observed: observed, plan: Plan{Believed: map[Key]Record{}, Settled: map[string]string{}}}
 	for _, s := range steps {
 		d.step = s.name
 		s.run(d)

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/valkeykube/valkeykube/pkg/topology"
-	"github.com/valkeykube/valkeykube/pkg/topology/view"
 )
 
 // NeedsLook tells whether the nodes of a Valkey have to be asked, and not only its Sentinels: when a Sentinel does not hold the monitor as
@@ -58,31 +57,23 @@ func realPrimary(valkey *Valkey, views []held) (topology.Address, string) {
 	if valkey.Members == nil {
 		return agreedPrimary(valkey, views)
 	}
-	var primaries []topology.Member
-	answering := 0
-	for _, member := range valkey.Members {
-		switch {
-		case member.Reach.OK():
-			answering++
-			if member.Role == topology.RolePrimary {
-				primaries = append(primaries, member)
-			}
-		case member.Reach.Class == topology.ReachLoading && member.Role == topology.RolePrimary:
-			return topology.Address{}, fmt.Sprintf("node %s reads its dataset", member.Name)
-		}
-	}
+	snapshot := topology.Snapshot{Members: valkey.Members}
+	found := snapshot.Primary("") // the Sentinels are not asked: they may be what is wrong
+	primary, known := snapshot.Member(found.Name)
 	switch {
-	case answering == 0:
+	case !slices.ContainsFunc(valkey.Members, topology.Member.Answered):
 		return topology.Address{}, "no node can be reached yet"
-	case len(primaries) == 0:
+	case len(found.Disputes) > 0:
+		return topology.Address{}, found.Disputes[0].Text
+	case !known:
 		return topology.Address{}, "no node that can be reached is primary"
-	case len(primaries) > 1:
-		return topology.Address{}, fmt.Sprintf("%s and %s are both primary", primaries[0].Name, primaries[1].Name)
+	case !primary.Reach.OK():
+		return topology.Address{}, fmt.Sprintf("node %s reads its dataset", primary.Name)
 	}
-	if member, other := disputer(valkey.Members, primaries[0]); member != "" {
-		return topology.Address{}, fmt.Sprintf("%s is primary, and %s follows %s with its link up", primaries[0].Name, member, other)
+	if member, other := disputer(valkey.Members, primary); member != "" {
+		return topology.Address{}, fmt.Sprintf("%s is primary, and %s follows %s with its link up", primary.Name, member, other)
 	}
-	return primaries[0].Address, ""
+	return primary.Address, ""
 }
 
 // agreedPrimary is what all Sentinels that hold the monitor say, where nobody had a reason to ask the nodes.
@@ -106,11 +97,11 @@ func agreedPrimary(valkey *Valkey, views []held) (topology.Address, string) {
 // A replica of a replica disputes nothing.
 func disputer(members []topology.Member, primary topology.Member) (name string, follows topology.Address) {
 	for _, member := range members {
-		if !member.Reach.OK() || member.Role != topology.RoleReplica || !member.LinkUp || isAt(primary, member.Primary) {
+		if !member.Reach.OK() || member.Role != topology.RoleReplica || !member.LinkUp || primary.Is(member.Primary) {
 			continue
 		}
 		chained := slices.ContainsFunc(members, func(other topology.Member) bool {
-			return isAt(other, member.Primary) && other.Reach.OK() && other.Role == topology.RoleReplica
+			return other.Is(member.Primary) && other.Reach.OK() && other.Role == topology.RoleReplica
 		})
 		if !chained {
 			return member.Name, member.Primary
@@ -119,16 +110,9 @@ func disputer(members []topology.Member, primary topology.Member) (name string, 
 	return "", topology.Address{}
 }
 
-// isAt tells whether the address is one of the member's.
-func isAt(member topology.Member, address topology.Address) bool { return view.Is(address, member) }
-
-// memberAt is the member with that address.
+// memberAt is the member with that address, by whatever name.
 func memberAt(members []topology.Member, address topology.Address) (topology.Member, bool) {
-	i := slices.IndexFunc(members, func(member topology.Member) bool { return isAt(member, address) })
-	if i < 0 {
-		return topology.Member{}, false
-	}
-	return members[i], true
+	return topology.Snapshot{Members: members}.MemberAt(address)
 }
 
 // sameAddress tells whether an address that a Sentinel names is that of the primary, by whatever name.

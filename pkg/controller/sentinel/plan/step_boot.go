@@ -73,7 +73,7 @@ func (d *draft) aclFile() (file, users string, ok bool) {
 	for _, user := range systemUsers() {
 		password := d.password(user)
 		if password == "" {
-			return "", "", false
+			return "", "", false // stepPasswords has said why.
 		}
 		passwords[user] = password
 	}

@@ -4,8 +4,6 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
@@ -18,7 +16,7 @@ func stepPasswords(d *draft) {
 		return
 	}
 	action := GeneratePasswords{Name: naming.SentinelPasswordsSecret(d.Set.Name)}
-	for _, user := range naming.SentinelSystemUsers() {
+	for _, user := range systemUsers() {
 		if live == nil || len(live.Data[user]) == 0 {
 			action.Users = append(action.Users, user)
 		}
@@ -26,7 +24,6 @@ func stepPasswords(d *draft) {
 	if len(action.Users) == 0 {
 		return
 	}
-	slices.Sort(action.Users)
 	if live != nil {
 		action.Version = live.ResourceVersion
 	}

@@ -115,8 +115,14 @@ func (d *draft) whyNotLose(leaving int) string {
 	return ""
 }
 
-// whyNotRely says which monitor one of the Sentinels that stay could not act on.
+// whyNotRely says which monitor one of the Sentinels that stay could not act on. A failover of a monitor that is about to be removed, or
+// that is not ours, counts too.
 func (d *draft) whyNotRely(index, leaving int) string {
+	for _, name := range d.heldNames() {
+		if d.Sentinels[index].View.Monitors[name].FailoverInProgress {
+			return fmt.Sprintf("the failover of %s is over", name)
+		}
+	}
 	peers := d.plan.size - 1
 	if !d.reachOf(leaving).OK() {
 		peers-- // One that never came up was never counted.
