@@ -89,6 +89,16 @@ func (s Snapshot) dataThatLacks(m Member) []string {
 	return holders
 }
 
+// Losing names the members that answer and hold something that the named member is not known to have: it would be lost if
+// they followed it.
+func (s Snapshot) Losing(name string) []string {
+	m, known := s.Member(name)
+	if !known {
+		return nil
+	}
+	return s.dataThatLacks(m)
+}
+
 // Candidate is the best member to promote when the primary is gone.
 type Candidate struct {
 	Member Member

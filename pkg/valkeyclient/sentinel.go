@@ -52,6 +52,8 @@ type Sentinel interface {
 	ConfigSet(ctx context.Context, settings ...Setting) error
 	// Debug is SENTINEL DEBUG: internal periods in milliseconds ("ping-period", "info-period", ...).
 	Debug(ctx context.Context, settings ...Setting) error
+	// DebugGet is the present values of all that Debug can set, by name in lower case.
+	DebugGet(ctx context.Context) (map[string]string, error)
 	// Info is the flat parsed INFO of the Sentinel process.
 	Info(ctx context.Context, sections ...string) (Info, error)
 	// ACLWhoAmI proves a login.

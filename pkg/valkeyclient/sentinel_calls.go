@@ -126,6 +126,15 @@ func (s *sentinel) Debug(ctx context.Context, settings ...Setting) error {
 	return s.set(ctx, sentinelCommand("DEBUG"), settings)
 }
 
+func (s *sentinel) DebugGet(ctx context.Context) (map[string]string, error) {
+	values, err := read(ctx, s.link, sentinelQuery("DEBUG"), asTextMap)
+	lower := make(map[string]string, len(values))
+	for name, value := range values {
+		lower[strings.ToLower(name)] = value
+	}
+	return lower, err
+}
+
 // set refuses values that Sentinel would accept, write to its file as they are, and then not start with.
 func (s *sentinel) set(ctx context.Context, r request, settings []Setting) error {
 	for _, setting := range settings {

@@ -161,6 +161,9 @@ func TestSentinelSeesTheSet(t *testing.T) {
 		if err := sentinel.Debug(ctx, valkeyclient.Setting{Key: "ping-period", Value: "200"}); err != nil {
 			t.Errorf("Debug: %v", err)
 		}
+		if periods, err := sentinel.DebugGet(ctx); err != nil || periods["ping-period"] != "200" || periods["info-period"] != "1000" {
+			t.Errorf("DebugGet: %v, %v", periods, err)
+		}
 	})
 }
 
