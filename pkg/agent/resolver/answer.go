@@ -1,0 +1,181 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package resolver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+var errNoUpstream = errors.New("no DNS server is configured")
+
+// serve answers one request from the network.
+func (r *Resolver) serve(writer dns.ResponseWriter, request *dns.Msg) {
+	reply := r.Resolve(context.Background(), request)
+	if _, overUDP := writer.RemoteAddr().(*net.UDPAddr); overUDP {
+		size := dns.MinMsgSize
+		if opt := request.IsEdns0(); opt != nil {
+			size = max(size, int(opt.UDPSize()))
+			reply.SetEdns0(opt.UDPSize(), false)
+		}
+		reply.Truncate(size)
+	}
+	_ = writer.WriteMsg(reply)
+}
+
+// Resolve answers a request: from what is fresh, else from upstream, else from memory.
+func (r *Resolver) Resolve(ctx context.Context, request *dns.Msg) *dns.Msg {
+	if len(request.Question) != 1 {
+		return refusal(request, dns.RcodeFormatError)
+	}
+	question := request.Question[0]
+	if question.Qclass != dns.ClassINET || question.Qtype == dns.TypeAXFR || question.Qtype == dns.TypeIXFR || question.Qtype == dns.TypeANY {
+		return refusal(request, dns.RcodeNotImplemented)
+	}
+	key := keyOf(question)
+	if fresh, ttl := r.memory.fresh(key, time.Now()); fresh != nil {
+		return replyTo(request, fresh, ttl)
+	}
+	if r.isSilent(time.Now()) {
+		// Whoever asks must not wait again. The question is put in the background, so that the end of the silence is noticed.
+		r.flights.DoChan(key.String(), func() (any, error) { return r.ask(question) })
+		return r.fromMemory(request, key)
+	}
+	select {
+	case result := <-r.flights.DoChan(key.String(), func() (any, error) { return r.ask(question) }):
+		if result.Err == nil {
+			answer := result.Val.(*answer)
+			return replyTo(request, answer, answer.ttl)
+		}
+	case <-ctx.Done():
+	}
+	return r.fromMemory(request, key)
+}
+
+// fromMemory is the last good answer. Where only the other kind of address is known, the name exists and has none of this
+// kind: without that a resolver library would hold the whole name for unresolvable.
+func (r *Resolver) fromMemory(request *dns.Msg, key key) *dns.Msg {
+	if remembered := r.memory.remembered(key); remembered != nil {
+		return replyTo(request, remembered, staleTTL)
+	}
+	other := map[uint16]uint16{dns.TypeA: dns.TypeAAAA, dns.TypeAAAA: dns.TypeA}[key.kind]
+	if other != 0 && r.memory.remembered(keyWith(key, other)) != nil {
+		return replyTo(request, &answer{}, staleTTL)
+	}
+	return refusal(request, dns.RcodeServerFailure)
+}
+
+func refusal(request *dns.Msg, rcode int) *dns.Msg {
+	reply := new(dns.Msg).SetRcode(request, rcode)
+	reply.RecursionAvailable = true
+	return reply
+}
+
+func replyTo(request *dns.Msg, answer *answer, ttl uint32) *dns.Msg {
+	reply := new(dns.Msg).SetRcode(request, answer.rcode)
+	reply.RecursionAvailable = true
+	reply.Answer, reply.Ns = withTTL(answer.records, ttl), withTTL(answer.authority, ttl)
+	reply.Compress = true
+	return reply
+}
+
+func withTTL(records []dns.RR, ttl uint32) []dns.RR {
+	copies := make([]dns.RR, 0, len(records))
+	for _, record := range records {
+		record = dns.Copy(record)
+		record.Header().Ttl = min(record.Header().Ttl, ttl)
+		copies = append(copies, record)
+	}
+	return copies
+}
+
+func (r *Resolver) isSilent(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return now.Before(r.silent)
+}
+
+// ask puts the question upstream and remembers what comes. Only an answer that says something about the name counts: after
+// SERVFAIL, REFUSED and the like the next upstream is asked.
+func (r *Resolver) ask(question dns.Question) (*answer, error) {
+	r.mu.Lock()
+	first := r.first
+	r.mu.Unlock()
+	err := errNoUpstream
+	for try := range max(r.options.Tries, len(r.upstreams)) {
+		if len(r.upstreams) == 0 {
+			break
+		}
+		index := (first + try) % len(r.upstreams)
+		var reply *dns.Msg
+		if reply, err = r.exchange(question, r.upstreams[index]); err != nil {
+			continue
+		}
+		r.heard(index)
+		answer := r.answerFrom(reply)
+		r.memory.learn(keyOf(question), answer, time.Now())
+		return answer, nil
+	}
+	r.mu.Lock()
+	wasSilent := !r.silent.IsZero()
+	r.silent = time.Now().Add(restAfterSilence)
+	r.mu.Unlock()
+	if !wasSilent {
+		r.options.Log.Warn("DNS servers do not answer: serving what is remembered", "name", question.Name, "err", err)
+	}
+	return nil, err
+}
+
+// heard notes that an upstream answered.
+func (r *Resolver) heard(index int) {
+	r.mu.Lock()
+	wasSilent := !r.silent.IsZero()
+	r.first, r.silent = index, time.Time{}
+	r.mu.Unlock()
+	if wasSilent {
+		r.options.Log.Info("DNS servers answer again")
+	}
+}
+
+type rcodeError int
+
+func (e rcodeError) Error() string { return dns.RcodeToString[int(e)] }
+
+func (r *Resolver) exchange(question dns.Question, upstream string) (*dns.Msg, error) {
+	request := new(dns.Msg)
+	request.Id, request.RecursionDesired, request.Question = dns.Id(), true, []dns.Question{question}
+	request.SetEdns0(1232, false)
+	client := dns.Client{Net: "udp", Timeout: r.options.Timeout}
+	reply, _, err := client.Exchange(request, upstream)
+	if err == nil && reply.Truncated {
+		client.Net = "tcp"
+		reply, _, err = client.Exchange(request, upstream)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if reply.Rcode != dns.RcodeSuccess && reply.Rcode != dns.RcodeNameError {
+		return nil, rcodeError(reply.Rcode)
+	}
+	return reply, nil
+}
+
+// answerFrom bounds for how long the answer holds.
+func (r *Resolver) answerFrom(reply *dns.Msg) *answer {
+	ttl := uint32(r.options.MaxTTL / time.Second)
+	for _, record := range append(append([]dns.RR{}, reply.Answer...), reply.Ns...) {
+		ttl = min(ttl, record.Header().Ttl)
+		if soa, ok := record.(*dns.SOA); ok {
+			ttl = min(ttl, soa.Minttl)
+		}
+	}
+	if reply.Rcode == dns.RcodeNameError {
+		ttl = min(ttl, uint32(negativeTTL/time.Second))
+	}
+	return &answer{rcode: reply.Rcode, records: reply.Answer, authority: reply.Ns, ttl: ttl}
+}
