@@ -6,10 +6,13 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -85,35 +88,30 @@ func isApplied[T child](d *draft, live T, action Apply) bool {
 	return false
 }
 
-// noted is where the boot settings in force say that a monitor's primary is.
-func (o Observed) noted(monitor string) (topology.Address, bool) {
-	for _, known := range o.notedSettings().Monitors {
-		if known.Name == monitor {
-			return topology.Address{Host: known.Host, Port: known.Port}, true
-		}
-	}
-	return topology.Address{}, false
-}
-
-func (o Observed) notedMonitor(monitor string) (boot.Monitor, bool) {
-	for _, known := range o.notedSettings().Monitors {
-		if known.Name == monitor {
-			return known, true
-		}
-	}
-	return boot.Monitor{}, false
-}
-
-// notedSettings are the boot settings in force, empty where there are none, or none of ours.
-func (o Observed) notedSettings() boot.Sentinel {
-	if o.Objects.Boot == nil || !desired.IsOwnedBy(o.Objects.Boot, o.Set) {
+// NotedSettings are the boot settings in force, empty where there are none, or none of the set's own.
+func NotedSettings(set *v1alpha1.ValkeySentinel, secret *corev1.Secret) boot.Sentinel {
+	if secret == nil || !desired.IsOwnedBy(secret, set) {
 		return boot.Sentinel{}
 	}
-	settings, err := boot.Decode[boot.Sentinel](o.Objects.Boot.Data[naming.KeyBoot])
+	settings, err := boot.Decode[boot.Sentinel](secret.Data[naming.KeyBoot])
 	if err != nil {
 		return boot.Sentinel{}
 	}
 	return settings
+}
+
+// noted is where the boot settings in force say that a monitor's primary is.
+func (o Observed) noted(monitor string) (topology.Address, bool) {
+	known, ok := o.notedMonitor(monitor)
+	return topology.Address{Host: known.Host, Port: known.Port}, ok
+}
+
+func (o Observed) notedMonitor(monitor string) (boot.Monitor, bool) {
+	i := slices.IndexFunc(o.Noted.Monitors, func(known boot.Monitor) bool { return known.Name == monitor })
+	if i < 0 {
+		return boot.Monitor{}, false
+	}
+	return o.Noted.Monitors[i], true
 }
 
 // currentSize is how many Sentinels the workload runs now, or is to run where there is none.

@@ -46,6 +46,8 @@ type Observed struct {
 	Terminating bool
 	Environment Environment
 	Objects     Objects
+	// Noted are the boot settings in force: NotedSettings of Objects.Boot.
+	Noted boot.Sentinel
 	// Valkeys are those that this set monitors, sorted by name.
 	Valkeys []Valkey
 	// Conflicts are those that it selects and that an older set monitors, sorted by name.

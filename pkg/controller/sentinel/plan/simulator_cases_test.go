@@ -102,7 +102,7 @@ func TestNothingIsRegisteredBeforeThereIsAPrimary(t *testing.T) {
 			t.Errorf("Sentinel %d monitors something", i)
 		}
 	}
-	if noted := w.observe().notedSettings().Monitors; len(noted) != 0 {
+	if noted := w.observe().Noted.Monitors; len(noted) != 0 {
 		t.Errorf("boot settings name %+v", noted)
 	}
 	if w.set.Status.Reason != v1alpha1.ReasonWaitingForPrimary {

@@ -32,6 +32,7 @@ func (w *world) observe() Observed {
 	}
 	o.Objects.Passwords = must(w.kube.CoreV1().Secrets(testNamespace).Get(ctx, naming.SentinelPasswordsSecret(testSet), get))
 	o.Objects.Boot = must(w.kube.CoreV1().Secrets(testNamespace).Get(ctx, naming.SentinelBootSecret(testSet), get))
+	o.Noted = NotedSettings(w.set, o.Objects.Boot)
 	o.Objects.Service = must(w.kube.CoreV1().Services(testNamespace).Get(ctx, naming.SentinelWorkload(testSet), get))
 	o.Objects.Budget = must(w.kube.PolicyV1().PodDisruptionBudgets(testNamespace).Get(ctx, naming.SentinelWorkload(testSet), get))
 	o.Objects.Role = must(w.kube.RbacV1().Roles(testNamespace).Get(ctx, naming.SentinelAPIServerRole(testSet), get))

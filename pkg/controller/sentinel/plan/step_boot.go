@@ -5,6 +5,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
@@ -77,13 +78,24 @@ func (d *draft) aclFile() (file, users string, ok bool) {
 		}
 		passwords[user] = password
 	}
-	acl, err := desired.SentinelACL(d.Set.Spec.Users, passwords, d.userSecrets())
+	previous := ""
+	if live := d.Objects.Boot; isOwned(d, live) {
+		previous = string(live.Data[naming.KeyACL])
+	}
+	acl, err := desired.NewSentinelACL(desired.SentinelACLInput{
+		Users: d.Set.Spec.Users, SystemPasswords: passwords, Secrets: d.userSecrets(), Previous: previous,
+	})
 	if err != nil {
-		d.unwell = true
-		d.block(v1alpha1.ReasonSecretMissing, "%v", err)
+		d.block(v1alpha1.ReasonApplyFailed, "%v", err)
 		return "", "", false
 	}
-	return acl.File, acl.Users, true
+	if len(acl.Missing) > 0 {
+		d.block(v1alpha1.ReasonSecretMissing, "%s", strings.Join(acl.Missing, "; "))
+	}
+	if len(acl.Invalid) > 0 {
+		d.warn(v1alpha1.ReasonIgnoredConfiguration, "spec.users: %s", strings.Join(acl.Invalid, "; "))
+	}
+	return acl.File, acl.Declared, true
 }
 
 // userSecrets are the data of the Secrets that spec.users names.

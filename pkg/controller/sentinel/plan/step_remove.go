@@ -23,7 +23,7 @@ func stepRemove(d *draft) {
 		wanted[m.name] = true
 	}
 	ours := map[string]bool{}
-	for _, noted := range d.notedSettings().Monitors {
+	for _, noted := range d.Noted.Monitors {
 		ours[noted.Name] = true
 	}
 	for _, name := range d.heldNames() {

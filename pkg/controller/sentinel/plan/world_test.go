@@ -190,7 +190,7 @@ func (w *world) reconcilePods() {
 func (w *world) startSentinel(index int) {
 	w.names++
 	sentinel := &modelSentinel{run: fmt.Sprint("run-", w.names), bornAt: w.now, monitors: map[string]*modelMonitor{}}
-	for _, m := range w.observe().notedSettings().Monitors {
+	for _, m := range w.observe().Noted.Monitors {
 		sentinel.monitors[m.Name] = newModelMonitor(topology.Address{Host: m.Host, Port: m.Port}, m.Quorum, m.AuthPass, m.Settings)
 	}
 	w.sentinels[index] = sentinel

@@ -1,0 +1,145 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sentinel
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/sentinel/plan"
+	"github.com/valkeykube/valkeykube/pkg/desired"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
+)
+
+// observation is a look, with what it takes to act on it.
+type observation struct {
+	plan.Observed
+	// sentinels are by index how to reach each Sentinel, for those that have an address.
+	sentinels map[int]valkeyclient.Target
+}
+
+// observe looks at everything that a plan depends on. Without the set itself there is nothing to plan: Set is nil then.
+func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (observation, error) {
+	set := &v1alpha1.ValkeySentinel{}
+	if err := r.client.Get(ctx, key, set); err != nil {
+		return observation{}, client.IgnoreNotFound(err)
+	}
+	known := r.recall(key, set.UID)
+	if known.status != nil && known.seenVersion == set.ResourceVersion {
+		set.Status = *known.status.DeepCopy()
+	}
+	o := observation{Observed: plan.Observed{
+		Now: r.now(), Set: set, Terminating: set.DeletionTimestamp != nil, Memory: known.memory, Settled: known.settled,
+		Environment: plan.Environment{AgentImage: r.deps.AgentImage, DNS: r.deps.DNS, SystemNamespace: r.deps.SystemNamespace},
+	}}
+	if o.Terminating {
+		return o, nil
+	}
+	if err := r.observeObjects(ctx, &o); err != nil {
+		return o, err
+	}
+	members, err := r.observeValkeys(ctx, &o)
+	if err != nil {
+		return o, err
+	}
+	r.lookAtSentinels(ctx, &o)
+	r.lookAtNodes(ctx, &o, members)
+	o.Now = r.now()
+	return o, nil
+}
+
+func (r *reconciler) observeObjects(ctx context.Context, o *observation) error {
+	look := lookup{r: r, ctx: ctx, namespace: o.Set.Namespace}
+	workload, access := naming.SentinelWorkload(o.Set.Name), naming.SentinelAPIServerRole(o.Set.Name)
+	o.Objects = plan.Objects{
+		Passwords:   get(&look, naming.SentinelPasswordsSecret(o.Set.Name), &corev1.Secret{}),
+		Boot:        get(&look, naming.SentinelBootSecret(o.Set.Name), &corev1.Secret{}),
+		Service:     get(&look, workload, &corev1.Service{}),
+		Workload:    get(&look, workload, &appsv1.StatefulSet{}),
+		Role:        get(&look, access, &rbacv1.Role{}),
+		RoleBinding: get(&look, access, &rbacv1.RoleBinding{}),
+		Budget:      get(&look, workload, &policyv1.PodDisruptionBudget{}),
+		Pods:        map[string]*corev1.Pod{},
+		UserSecrets: map[string]*corev1.Secret{},
+	}
+	o.Noted = plan.NotedSettings(o.Set, o.Objects.Boot)
+	for i := range o.Set.Spec.Users {
+		if reference := o.Set.Spec.Users[i].PasswordSecret; reference != nil {
+			if secret := get(&look, reference.Name, &corev1.Secret{}); secret != nil {
+				o.Objects.UserSecrets[reference.Name] = secret
+			}
+		}
+	}
+	if look.err != nil {
+		return look.err
+	}
+	var pods corev1.PodList
+	if err := r.client.List(ctx, &pods, client.InNamespace(o.Set.Namespace), client.MatchingLabels(naming.SentinelSelector(o.Set.Name))); err != nil {
+		return fmt.Errorf("list the pods of ValkeySentinel %s: %w", o.Set.Name, err)
+	}
+	for i := range pods.Items {
+		if pod := &pods.Items[i]; o.Objects.Workload != nil && isControlledBy(pod, o.Objects.Workload) {
+			o.Objects.Pods[pod.Name] = pod
+		}
+	}
+	return nil
+}
+
+// isControlledBy tells whether the pod is one of the workload's, and not one of somebody else's with the same labels.
+func isControlledBy(pod *corev1.Pod, workload *appsv1.StatefulSet) bool {
+	for _, owner := range pod.OwnerReferences {
+		if owner.Controller != nil && *owner.Controller && owner.UID == workload.UID {
+			return true
+		}
+	}
+	return false
+}
+
+// lookup reads objects and keeps the first error.
+type lookup struct {
+	r         *reconciler
+	ctx       context.Context //nolint:containedctx // lives as long as one call of observeObjects
+	namespace string
+	err       error
+}
+
+// get is the live object, or nil. The cache holds only objects that carry the product's label: what it lacks may be somebody else's, or be so
+// new that it has not arrived, and is looked for past it. So a name is never taken from anybody, and nothing is made twice.
+func get[T client.Object](look *lookup, name string, object T) T {
+	var none T
+	if look.err != nil {
+		return none
+	}
+	key := types.NamespacedName{Namespace: look.namespace, Name: name}
+	err := look.r.client.Get(look.ctx, key, object)
+	if apierrors.IsNotFound(err) {
+		err = look.r.reader.Get(look.ctx, key, object)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return none
+	case err != nil:
+		look.err = fmt.Errorf("look at %T %s: %w", object, name, err)
+		return none
+	}
+	return object
+}
+
+// password of one of the product's own users on the Sentinels, where it is ours.
+func (o *observation) password(user string) string {
+	if secret := o.Objects.Passwords; secret != nil && desired.IsOwnedBy(secret, o.Set) {
+		return string(secret.Data[user])
+	}
+	return ""
+}
