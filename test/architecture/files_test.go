@@ -5,6 +5,8 @@ package architecture
 
 import (
 	"bytes"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -100,8 +102,23 @@ func TestEveryPackageSaysWhatItOwns(t *testing.T) {
 		if strings.HasPrefix(folder, "pkg/generated") || len(p.GoFiles) == 0 || strings.HasPrefix(folder, "cmd/") {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(p.Dir, "doc.go")); err != nil {
-			t.Errorf("%s has no doc.go", folder)
+		if !documented(t, p) {
+			t.Errorf("%s has no package comment", folder)
 		}
 	}
+}
+
+// documented is whether a file of the package has a package comment.
+func documented(t *testing.T, p goPackage) bool {
+	t.Helper()
+	for _, name := range p.GoFiles {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.PackageClauseOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.TrimSpace(file.Doc.Text()) != "" {
+			return true
+		}
+	}
+	return false
 }

@@ -60,7 +60,7 @@ var rules = []rule{
 	{"pkg/apis", []string{"pkg/apis", "pkg/naming"}, append([]string{"k8s.io/apiserver"}, generic...)},
 	{"pkg/generated", []string{"pkg/generated", "pkg/apis/valkey/v1alpha1"}, generic},
 	{"cmd/apiserver", []string{"cmd/apiserver", "pkg/apiserver", "pkg/storeidentity", "pkg/apis", "pkg/registry", "pkg/discovery", "pkg/valkeyclient", "pkg/inspect", "pkg/operation", "pkg/naming", "pkg/generated"}, generic},
-	{"cmd/controller", []string{"cmd/controller", "pkg/controller", "pkg/apis/valkey/v1alpha1", "pkg/servingcert", "pkg/discovery", "pkg/valkeyclient", "pkg/inspect", "pkg/operation", "pkg/naming", "pkg/generated"}, generic},
+	{"cmd/controller", []string{"cmd/controller", "pkg/boot", "pkg/controller", "pkg/apis/valkey/v1alpha1", "pkg/servingcert", "pkg/discovery", "pkg/valkeyclient", "pkg/inspect", "pkg/operation", "pkg/naming", "pkg/generated"}, generic},
 	{"cmd/agent", []string{"cmd/agent", "pkg/agent", "pkg/naming"}, append([]string{"github.com/valkey-io"}, noKube...)},
 	{"test", []string{"pkg", "cmd", "test"}, nil},
 	{"hack", nil, nil},

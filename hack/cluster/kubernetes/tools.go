@@ -1,3 +1,6 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
 //go:build tools
 
 // Package kubernetes names the Kubernetes commands that the cluster of this repository runs.
