@@ -29,7 +29,7 @@ func child[T object](p *pass, live T, want Apply) decision {
 		return foreign(want.Kind, want.Name)
 	}
 	// An object that cannot be compared is applied once more: that changes nothing if it is right.
-	if same, err := desired.IsApplied(live, want.Config); err == nil && same {
+	if same, err := p.isApplied(live, want.Config); err == nil && same {
 		return decision{}
 	}
 	return decision{actions: []Action{want}}

@@ -172,7 +172,11 @@ func (r *reporter) trouble() *Blocked {
 	}
 	for _, outcome := range r.outcomes {
 		if outcome.Err != nil && !outcome.Transient && outcome.Action.Tier() == TierSafe {
-			return &Blocked{Reason: v1alpha1.ReasonApplyFailed, Message: outcome.Action.String() + ": " + outcome.Err.Error()}
+			reason := v1alpha1.ReasonApplyFailed
+			if outcome.Foreign {
+				reason = v1alpha1.ReasonForeignObject
+			}
+			return &Blocked{Reason: reason, Message: outcome.Action.String() + ": " + outcome.Err.Error()}
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func Events(before, after v1alpha1.ValkeyStatus, outcomes []Outcome) []Event {
 // outcomeEvent is what a single action is worth telling.
 func outcomeEvent(outcome Outcome) (Event, bool) {
 	action := outcome.Action
-	if outcome.Skipped {
+	if outcome.Skipped || outcome.Repeated {
 		return Event{}, false
 	}
 	if outcome.Err != nil {

@@ -16,6 +16,10 @@ type Outcome struct {
 	Err error
 	// Transient: the failure is one of the moment (a conflict, an API that is away), to be tried again and not worth a word in the status.
 	Transient bool
+	// Repeated: it failed a moment ago and was not tried again; the failure is the old one.
+	Repeated bool
+	// Foreign: an object of that name belongs to somebody else.
+	Foreign bool
 	// Skipped: what it relied on no longer held when it was about to be done, so that nothing was done.
 	Skipped bool
 	// Operation is the claim under which a change of the primary was carried out, with its end.

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
@@ -104,23 +107,30 @@ type pass struct {
 	o       *Observed
 	verdict Verdict
 	plan    *Plan
+	// isApplied compares live children with wanted ones.
+	isApplied comparer
 	// claimed: an operation that was claimed is fresh; it goes first.
 	claimed bool
 	// missing: a child that nodes need is not there and cannot be made now.
 	missing bool
 }
 
+// comparer tells whether a live object is as wanted.
+type comparer func(live runtime.Object, want runtime.ApplyConfiguration) (bool, error)
+
 // Compute is what is to be done after a look. It always has an answer.
-func Compute(o Observed) Plan {
+func Compute(o Observed) Plan { return compute(o, steps(), desired.IsApplied) }
+
+func compute(o Observed, steps []step, isApplied comparer) Plan {
 	plan := Plan{RequeueAfter: Steady, Memory: o.Memory}
 	if o.Terminating {
 		return Plan{Memory: o.Memory, Operation: o.Valkey.Status.Operation}
 	}
-	p := &pass{o: &o, verdict: judge(&o), plan: &plan}
+	p := &pass{o: &o, verdict: judge(&o), plan: &plan, isApplied: isApplied}
 	plan.Verdict = p.verdict
 	p.remember()
 	disruptive := false
-	for _, s := range steps() {
+	for _, s := range steps {
 		switch {
 		case s.tier > TierSafe && p.claimed:
 			p.trace(s.name, "waits for the operation that is claimed")
@@ -207,3 +217,6 @@ func (p *pass) requeue() time.Duration {
 	}
 	return Steady
 }
+
+// Judge says who is primary, for passes that do nothing but lead clients.
+func Judge(o Observed) Verdict { return judge(&o) }

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -31,6 +32,15 @@ func stepRoll(p *pass) decision {
 			return blocked(v1alpha1.ReasonRolling, n.Object.Name+" replaces its pod")
 		}
 	}
+	if rolling := p.plan.Memory.Rolling; rolling != "" {
+		if timeout := p.syncTimeout(); len(timeout.blocked) > 0 && !isPending(pending, rolling) {
+			return timeout
+		} else if !isPending(pending, rolling) {
+			return blocked(v1alpha1.ReasonRolling, rolling+" was replaced and is not in sync yet")
+		}
+		// It waits for another change, which may be what puts it right.
+		pending = slices.DeleteFunc(pending, func(n Node) bool { return n.Object.Name != rolling })
+	}
 	if n, found := p.nothingToLose(pending); found {
 		return p.replace(n)
 	}
@@ -47,6 +57,10 @@ func stepRoll(p *pass) decision {
 		return decision{}
 	}
 	return p.whenOthersAreWell(primary, func() decision { return p.rollPrimary(primary) })
+}
+
+func isPending(pending []Node, name string) bool {
+	return slices.ContainsFunc(pending, func(n Node) bool { return n.Object.Name == name })
 }
 
 // nothingToLose is a node that may be replaced whatever the others do: no server runs in its pod, or, with a primary that is certain, it
@@ -115,18 +129,25 @@ func (p *pass) replace(n Node) decision {
 	return do(Replace{Node: n.Object.Name, Revision: revision, Config: config})
 }
 
-// followRoll remembers since when the node that was replaced last is not in sync.
+// followRoll remembers the node that was replaced last, and since when, until it is in sync again. After a restart of the controller it is
+// found again: the one that has done what it was authorised to and is not well.
 func (p *pass) followRoll() {
 	memory := &p.plan.Memory
 	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
+	there := false
 	for _, n := range p.wanted() {
 		well := isSettled(n) && view.Synced(p.member(n), leader)
+		replaced := n.Object.Spec.WorkloadRevision != "" && n.Object.Status.WorkloadRevision == n.Object.Spec.WorkloadRevision
 		switch {
-		case memory.Rolling == "" && isAuthorised(n):
+		case memory.Rolling == "" && (isAuthorised(n) || replaced && n.Object.Status.PendingRevision == "" && !isUp(n)):
 			memory.Rolling, memory.RollingSince = n.Object.Name, p.o.Now
 		case memory.Rolling == n.Object.Name && well:
 			memory.Rolling, memory.RollingSince = "", time.Time{}
 		}
+		there = there || memory.Rolling == n.Object.Name
+	}
+	if !there {
+		memory.Rolling, memory.RollingSince = "", time.Time{}
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // Only a confirmed primary is led to. One that is in the slice stays there while only the controller cannot reach it and the kubelet holds
 // it for ready. Disrupts nothing.
 func stepRoute(p *pass) decision {
-	d := Endpoints(p.o, p.verdict)
+	d := p.endpoints()
 	for _, n := range p.o.Nodes {
 		if n.Pod == nil {
 			continue
@@ -37,6 +37,11 @@ func stepRoute(p *pass) decision {
 
 // Endpoints is what has to be written so that the primary's Service leads where it should; nothing where it does already.
 func Endpoints(o *Observed, verdict Verdict) []Action {
+	return (&pass{o: o, verdict: verdict, isApplied: desired.IsApplied}).endpoints()
+}
+
+func (p *pass) endpoints() []Action {
+	o, verdict := p.o, p.verdict
 	live := o.Objects.Endpoints
 	pod := primaryPod(o, verdict)
 	family := discoveryv1.AddressTypeIPv4
@@ -53,7 +58,6 @@ func Endpoints(o *Observed, verdict Verdict) []Action {
 	if live != nil && live.AddressType != family && desired.IsOwnedBy(live, o.Valkey) {
 		return []Action{Delete{Kind: KindEndpointSlice, Name: name, UID: live.UID}}
 	}
-	p := &pass{o: o}
 	return child(p, live, Apply{
 		Kind: KindEndpointSlice, Name: name, Config: desired.ValkeyPrimaryEndpoints(o.Valkey, pod, family), Secondary: true}).actions
 }

@@ -1,0 +1,84 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package valkey
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
+)
+
+// soon is when to look again after something was done to servers: at once.
+const soon = 20 * time.Millisecond
+
+// report writes the status once, if it changed, tells of transitions, remembers, and says when to look again.
+func (r *reconciler) report(ctx context.Context, l *look, decided plan.Plan, outcomes []plan.Outcome) (ctrl.Result, error) {
+	key := client.ObjectKeyFromObject(l.Valkey)
+	before := l.Observed.Valkey.Status
+	status := plan.Status(l.Observed, decided, outcomes)
+	var err error
+	changed := !apiequality.Semantic.DeepEqual(l.Valkey.Status, status)
+	if changed {
+		if err = r.writeStatus(ctx, l, status); err == nil {
+			for _, told := range plan.Events(before, status, outcomes) {
+				r.tell(l.Valkey, told)
+			}
+		}
+	}
+	l.known.memory, l.known.quiet = decided.Memory, ""
+	if err == nil && !changed && isQuiet(decided) {
+		l.known.quiet = l.digest()
+	}
+	r.remember(key, l.known)
+	if err != nil && !isTransient(err) {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: next(decided, outcomes, err)}, nil
+}
+
+// next is when to look again.
+func next(decided plan.Plan, outcomes []plan.Outcome, err error) time.Duration {
+	after := decided.RequeueAfter
+	for _, outcome := range outcomes {
+		if outcome.Action.Tier() > plan.TierSafe && outcome.Err == nil {
+			after = min(after, soon)
+		}
+		if outcome.Transient && !isEnd(outcome.Err) {
+			after = min(after, plan.Close)
+		}
+	}
+	if err != nil && !isEnd(err) {
+		after = min(after, plan.Close)
+	}
+	if after == plan.Steady {
+		return jittered(after)
+	}
+	return after
+}
+
+// isQuiet tells whether nothing was to be done and nothing waits for time to pass.
+func isQuiet(decided plan.Plan) bool {
+	return len(decided.Actions) == 0 && len(decided.Blocked) == 0 && decided.RequeueAfter == plan.Steady
+}
+
+// jittered spreads the looks at many instances over time.
+func jittered(d time.Duration) time.Duration {
+	return d + time.Duration(rand.Int64N(int64(d)/4)) //nolint:gosec // not a secret
+}
+
+func (r *reconciler) tell(valkey *v1alpha1.Valkey, told plan.Event) {
+	kind := corev1.EventTypeNormal
+	if told.Warning {
+		kind = corev1.EventTypeWarning
+	}
+	r.events.Eventf(valkey, nil, kind, told.Reason, "Reconcile", "%s", told.Message)
+}
