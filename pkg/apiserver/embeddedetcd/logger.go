@@ -1,0 +1,41 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package embeddedetcd
+
+import (
+	"os"
+	"strings"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+// newLogger writes warnings and errors to standard error.
+func newLogger() *zap.Logger {
+	encoder := zap.NewProductionEncoderConfig()
+	encoder.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	core := zapcore.NewCore(zapcore.NewJSONEncoder(encoder), zapcore.Lock(os.Stderr), zapcore.WarnLevel)
+	return zap.New(withoutNoise{core}).Named("etcd")
+}
+
+// Each regular end of an embedded etcd logs errors with these texts.
+var noise = []string{"setting up serving from embedded etcd failed", "stopping insecure grpc server due to error", "simple token is not cryptographically signed"}
+
+// withoutNoise drops what looks like a failure and is none.
+type withoutNoise struct{ zapcore.Core }
+
+// With keeps the filter.
+func (c withoutNoise) With(fields []zapcore.Field) zapcore.Core {
+	return withoutNoise{c.Core.With(fields)}
+}
+
+// Check adds the core unless the entry is noise.
+func (c withoutNoise) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	for _, text := range noise {
+		if strings.Contains(entry.Message, text) {
+			return checked
+		}
+	}
+	return c.Core.Check(entry, checked)
+}
