@@ -31,7 +31,7 @@ cut heal stop-node start-node: $(CLUSTER_BIN) ## Cut a node off the network, hea
 	$(CLUSTER_BIN) $@ --name $(CLUSTER) $(or $(NODE),$(error NODE is not set: make $@ NODE=node-1))
 
 cluster-up: $(CLUSTER_BIN) ## The bare cluster, without the product
-	$(CLUSTER_BIN) up --name $(CLUSTER)
+	$(CLUSTER_BIN) up --name $(CLUSTER) --sources hack/cluster
 
 images: build $(CLUSTER_BIN) ## Assemble the product's images and load them into the cluster
 	$(CLUSTER_BIN) load --name $(CLUSTER) --product-bin bin
@@ -62,7 +62,7 @@ lint: ## golangci-lint alone
 	hack/lint.sh
 
 binaries: $(CLUSTER_BIN) ## Build or fetch what the cluster is made of, into the cache
-	$(CLUSTER_BIN) build
+	$(CLUSTER_BIN) build --sources hack/cluster
 
 unit: binaries ## Tests of packages, with real Valkey servers where one is spoken to
 	go test -timeout 20m ./cmd/... ./pkg/... ./test/architecture/...

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/build"
+	"github.com/valkeykube/valkeykube/hack/cluster/internal/images"
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/lab"
 )
 
@@ -127,6 +128,12 @@ func runStopNode(_ context.Context, o options) error {
 
 func runStartNode(ctx context.Context, o options) error {
 	return onLab(o, func(l *lab.Lab) error { return l.StartNode(ctx, o.args[0]) })
+}
+
+func runSignal(_ context.Context, o options) error {
+	return onLab(o, func(l *lab.Lab) error {
+		return l.SignalContainer(images.Container{Namespace: o.args[1], Pod: o.args[2], Name: o.args[3]}, o.args[0])
+	})
 }
 
 func runRestart(ctx context.Context, o options) error {

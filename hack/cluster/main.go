@@ -41,6 +41,7 @@ func commands() []command {
 		{"heal", "NODE", "put a node's network cable back in", runHeal},
 		{"stop-node", "NODE", "lose a node: end all its processes at once", runStopNode},
 		{"start-node", "NODE", "start a stopped node again and wait until it is Ready", runStartNode},
+		{"signal", "SIGNAL NAMESPACE POD CONTAINER", "signal all processes of a container: SIGKILL, SIGSTOP, SIGCONT", runSignal},
 		{"restart", "DAEMON", "end a daemon, with --kill at once, and wait until it runs again", runRestart},
 		{"stop", "DAEMON", "keep a daemon down", runStop},
 		{"start", "DAEMON", "undo stop", runStart},

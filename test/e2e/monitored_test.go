@@ -209,7 +209,7 @@ func killContainer(t *testing.T, s *framework.Set, pod, container string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	framework.Cluster(t, "kill-container", s.Namespace, pod, container)
+	framework.Cluster(t, "signal", "SIGKILL", s.Namespace, pod, container)
 	framework.Eventually(t, 40*time.Second, pod+"/"+container+" has been restarted", func() error {
 		now, err := restarts()
 		if err == nil && now <= before {

@@ -17,8 +17,8 @@ const (
 	productUser       = "65532:65532"
 )
 
-// ProductPrograms are the programs of the product that get an image each.
-var ProductPrograms = []string{"valkey-apiserver", "valkey-controller", "valkey-agent"}
+// ProductPrograms are the programs that get an image each: those of the product, and the client of its tests.
+var ProductPrograms = []string{"valkey-apiserver", "valkey-controller", "valkey-agent", "testclient"}
 
 // Product is the image of one of the product's static programs, found in dir.
 func Product(dir, program string) Image {
