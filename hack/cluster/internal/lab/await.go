@@ -104,6 +104,24 @@ func ready(nodes []plan.Node) condition {
 	}
 }
 
+// readyAgain holds once a node has said after a moment that it is Ready: what it said before it was lost stays written
+// for a while.
+func readyAgain(node plan.Node, after time.Time) condition {
+	return func(ctx context.Context, client kubernetes.Interface) error {
+		object, err := client.CoreV1().Nodes().Get(ctx, node.Name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("look at %s: %w", node.Name, err)
+		}
+		for _, c := range object.Status.Conditions {
+			// The time in the object has no fractions of a second.
+			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && c.LastHeartbeatTime.After(after) {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s has not said again that it is Ready", node.Name)
+	}
+}
+
 func nodeReady(node *corev1.Node) bool {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {

@@ -102,6 +102,9 @@ func (l *Lab) StartNode(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	if daemon, found, err := l.daemons.Get(kubeletOf(node)); err != nil || found && !daemon.Stopped {
+		return err
+	}
 	if err := l.ensureFiles(); err != nil {
 		return err
 	}
@@ -119,7 +122,11 @@ func (l *Lab) StartNode(ctx context.Context, name string) error {
 		}
 		daemons = append(daemons, wanted)
 	}
+	start := time.Now()
 	if err := l.want(daemons...); err != nil {
+		return err
+	}
+	if err := l.await(ctx, readyAgain(node, start)); err != nil {
 		return err
 	}
 	return l.await(ctx, ready([]plan.Node{node}))
