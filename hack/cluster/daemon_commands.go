@@ -63,7 +63,11 @@ func runForward(ctx context.Context, o options) error {
 	if err := flags.Parse(o.args); err != nil {
 		return err
 	}
-	return supervise.Forward(ctx, *to)
+	listener, err := supervise.Inherited()
+	if err != nil {
+		return err
+	}
+	return supervise.Forward(ctx, listener, *to)
 }
 
 func runProvision(ctx context.Context, o options) error {

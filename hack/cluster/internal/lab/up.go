@@ -79,7 +79,8 @@ func (l *Lab) up(ctx context.Context) error {
 }
 
 func (l *Lab) prepare(context.Context) error {
-	if err := host.SaveMachine(machinePath); err != nil {
+	save := func() error { return host.SaveMachine(machinePath) }
+	if err := l.registry.Exclusively(save); err != nil {
 		return err
 	}
 	for _, do := range []func() error{l.ensureTool, l.ensureCertificates, l.ensureFiles, l.ensureNetwork} {

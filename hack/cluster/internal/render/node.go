@@ -57,7 +57,7 @@ func (p NodePaths) Logs() string { return p.node.Dir + "/logs" }
 
 // Containerd is the configuration of a node's container runtime. Everything that it would keep in a place of the whole
 // machine is moved below the node's folder. restrict_oom_score_adj lets containers start where the machine forbids
-// lowering that score.
+// lowering that score. AppArmor is off because its profile would stay loaded in the kernel.
 func Containerd(node plan.Node, cniPlugins string) []byte {
 	p := PathsOf(node)
 	return fmt.Appendf(nil, `version = 3
@@ -94,6 +94,7 @@ restrict_oom_score_adj = true
 enable_unprivileged_ports = true
 enable_unprivileged_icmp = true
 netns_mounts_under_state_dir = true
+disable_apparmor = true
 
 [plugins."io.containerd.cri.v1.runtime".cni]
 bin_dirs = [%[7]q]

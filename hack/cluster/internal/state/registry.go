@@ -38,6 +38,16 @@ func (r Registry) lockPath(name string) string { return filepath.Join(r.root, ".
 // slotsLock is no cluster's name.
 const slotsLock = "SLOTS"
 
+// Exclusively calls do while no other run does so, claims a slot or finds the registry empty.
+func (r Registry) Exclusively(do func() error) error {
+	release, err := Lock(r.lockPath(slotsLock))
+	if err != nil {
+		return err
+	}
+	defer release()
+	return do()
+}
+
 // WhenEmpty calls do unless a cluster is recorded, and keeps others from being recorded meanwhile. Then nothing is left
 // of the registry but what other runs hold locked.
 func (r Registry) WhenEmpty(do func() error) error {

@@ -16,13 +16,18 @@ import (
 // listenFile is the file number of a daemon's listening socket.
 const listenFile = 3
 
-// Forward takes connections from the socket that the process was given and passes them on to an address. A socket stays
-// in the network namespace in which it was made: this is the one way between the machine and a cluster.
-func Forward(ctx context.Context, address string) error {
+// Inherited is the listening socket that a daemon was started with.
+func Inherited() (net.Listener, error) {
 	listener, err := net.FileListener(os.NewFile(listenFile, "listener"))
 	if err != nil {
-		return fmt.Errorf("take over the listening socket: %w", err)
+		return nil, fmt.Errorf("take over the listening socket: %w", err)
 	}
+	return listener, nil
+}
+
+// Forward passes the connections of a listener on to an address until ctx ends. A socket stays in the network namespace
+// in which it was made, so a listener of the machine's own namespace is the one way into a cluster's.
+func Forward(ctx context.Context, listener net.Listener, address string) error {
 	defer context.AfterFunc(ctx, func() { listener.Close() })()
 	for {
 		conn, err := listener.Accept()

@@ -5,12 +5,11 @@ package supervise
 
 import (
 	"context"
-	"fmt"
+	"log"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/plan"
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/state"
@@ -64,5 +63,5 @@ func (s *Supervisor) Run(ctx context.Context) error {
 }
 
 func (s *Supervisor) logf(format string, args ...any) {
-	fmt.Printf("%s %s\n", time.Now().UTC().Format(time.RFC3339Nano), fmt.Sprintf(format, args...))
+	log.Printf(format, args...)
 }
