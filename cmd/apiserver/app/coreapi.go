@@ -1,0 +1,90 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"github.com/valkeykube/valkeykube/pkg/storeidentity"
+)
+
+// Where every Kubernetes API server publishes how its requests to us are to be recognised.
+const (
+	authenticationNamespace = "kube-system"
+	authenticationConfigMap = "extension-apiserver-authentication"
+)
+
+func coreAPIConfig(options *Options) (*rest.Config, error) {
+	if path := options.Recommended.CoreAPI.CoreAPIKubeconfigPath; path != "" {
+		return clientcmd.BuildConfigFromFlags("", path)
+	}
+	return rest.InClusterConfig()
+}
+
+// waitForCoreAPI returns when the core API tells how to recognise its requests, or with ctx. Ending instead would turn an
+// outage of the core API into a crash loop with growing delays.
+func waitForCoreAPI(ctx context.Context, options *Options) error {
+	config, err := coreAPIConfig(options)
+	if err != nil {
+		return fmt.Errorf("configuration of the core API: %w", err)
+	}
+	config.Timeout = 5 * time.Second
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("client of the core API: %w", err)
+	}
+	return wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		_, err := client.CoreV1().ConfigMaps(authenticationNamespace).Get(ctx, authenticationConfigMap, metav1.GetOptions{})
+		if err != nil && ctx.Err() == nil {
+			klog.FromContext(ctx).Error(err, "Waiting for the core API")
+		}
+		return err == nil, nil
+	})
+}
+
+// guardStore keeps a store from being served that is not the one on record.
+func (s *Server) guardStore(options *Options, config *genericapiserver.RecommendedConfig) error {
+	kubeClient, err := kubernetes.NewForConfig(config.ClientConfig)
+	if err != nil {
+		return fmt.Errorf("client of the core API: %w", err)
+	}
+	client, err := etcdClient(options)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, func() { _ = client.Close() })
+	guard := storeidentity.New(storeidentity.NewEtcd(client, StoragePrefix), storeidentity.NewConfigMap(kubeClient.CoreV1().ConfigMaps(options.Namespace)))
+	s.background = guard.Run
+	config.AddReadyzChecks(guard)
+	withFilter(config, guard.Filter)
+	return nil
+}
+
+func etcdClient(options *Options) (*clientv3.Client, error) {
+	transport := options.Recommended.Etcd.StorageConfig.Transport
+	config := clientv3.Config{Endpoints: transport.ServerList, DialTimeout: 5 * time.Second}
+	if transport.TrustedCAFile != "" || transport.CertFile != "" {
+		tls, err := etcdTLS(transport)
+		if err != nil {
+			return nil, err
+		}
+		config.TLS = tls
+	}
+	client, err := clientv3.New(config)
+	if err != nil {
+		return nil, fmt.Errorf("client of etcd: %w", err)
+	}
+	return client, nil
+}

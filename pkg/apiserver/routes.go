@@ -1,0 +1,43 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"fmt"
+
+	"k8s.io/apiserver/pkg/registry/generic"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	valkeystorage "github.com/valkeykube/valkeykube/pkg/registry/valkey/valkey/storage"
+	nodestorage "github.com/valkeykube/valkeykube/pkg/registry/valkey/valkeynode/storage"
+	sentinelstorage "github.com/valkeykube/valkeykube/pkg/registry/valkey/valkeysentinel/storage"
+)
+
+// newRoutes is the one table of what is served, by path below a namespace.
+func newRoutes(options generic.RESTOptionsGetter) (map[string]rest.Storage, error) {
+	valkeys, err := valkeystorage.NewStorage(Scheme, options)
+	if err != nil {
+		return nil, fmt.Errorf("storage of valkeys: %w", err)
+	}
+	sentinels, err := sentinelstorage.NewStorage(Scheme, options)
+	if err != nil {
+		return nil, fmt.Errorf("storage of valkeysentinels: %w", err)
+	}
+	nodes, err := nodestorage.NewStorage(Scheme, options)
+	if err != nil {
+		return nil, fmt.Errorf("storage of valkeynodes: %w", err)
+	}
+	return map[string]rest.Storage{
+		"valkeys":        valkeys.Valkey,
+		"valkeys/status": valkeys.Status,
+		"valkeys/scale":  valkeys.Scale,
+
+		"valkeysentinels":        sentinels.ValkeySentinel,
+		"valkeysentinels/status": sentinels.Status,
+		"valkeysentinels/scale":  sentinels.Scale,
+
+		"valkeynodes":        nodes.ValkeyNode,
+		"valkeynodes/status": nodes.Status,
+	}, nil
+}
