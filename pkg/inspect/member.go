@@ -40,7 +40,7 @@ func fill(m *topology.Member, status valkeyclient.Status) {
 	m.FailoverState = replication.FailoverState
 	for _, replica := range replication.Replicas {
 		m.Connected = append(m.Connected, topology.ConnectedReplica{
-			Address: address(replica.Address), Online: replica.State == "online", Offset: replica.Offset, Lag: replica.Lag,
+			Address: address(replica.Address), Online: replica.Gets(replication.Offset), Offset: replica.Offset, Lag: replica.Lag,
 		})
 	}
 	m.Keys, m.Loading = status.Keys, status.Loading

@@ -5,88 +5,83 @@ package operation
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
 
-// directCoordinated hands over by the data node's own FAILOVER: the server holds back writes, waits until the target has
-// them all, lets it take over, and follows it. Nobody else has a say in these sets, so it is safe; under Sentinels it is not (they
-// would hold their primary for down and fail over by themselves).
+// directCoordinated hands over where nobody else has a say, without losing an acknowledged write:
+//
+//	pause     hold back writes on the old primary; the pause ends by itself
+//	catch up  until the target has all of them
+//	demote    the old primary follows the target: from here on nobody accepts writes, whatever happens to whoever does this
+//	promote   the target is primary
+//	resume    held clients are cut off, so that they ask where the primary is; then the pause is lifted
+//	follow    all others follow the new primary
+//
+// The data node's own FAILOVER does the first five in one command, but waits for the target's next acknowledgement, which comes once
+// a second: 0.35 to 0.85 s between two writes were measured, against about 0.02 s for this.
 func (s *change) directCoordinated(ctx context.Context) error {
-	address, err := s.addressAtPrimary()
-	if err != nil {
+	if err := s.pauseAndCatchUp(ctx, s.settleDirect); err != nil {
 		return err
 	}
-	err = s.step(ctx, "ask for failover", s.limits.Step, func(ctx context.Context) error {
-		s.onFailure("abort failover", s.fromNode.FailoverAbort)
-		return s.fromNode.Failover(ctx, valkeyclient.FailoverRequest{To: address, Timeout: s.limits.Pause})
+	err := s.step(ctx, "demote old primary", s.limits.Step, func(ctx context.Context) error {
+		s.demoted = true
+		return s.fromNode.ReplicaOf(ctx, valkeyclient.Address(s.to.Address))
 	})
 	if err != nil {
 		return err
 	}
-	// The server gives up by itself after its timeout as long as the target has not caught up; then FAILOVER ABORT ends it.
-	err = s.step(ctx, "new primary", s.limits.Pause+s.limits.Step, func(ctx context.Context) error {
-		return await(ctx, urgent, s.handedOver)
-	})
-	if err != nil {
+	if err := s.step(ctx, "promote", s.limits.Step, s.promote); err != nil {
 		return err
 	}
 	s.succeeded(true)
-	s.attempt(ctx, "cut off the old primary's clients", s.limits.Step, func(ctx context.Context) error {
-		_, err := s.fromNode.ClientKill(ctx, valkeyclient.ClientNormal, valkeyclient.ClientPubSub)
-		return err
-	})
+	s.forgetUndo()
+	s.attempt(ctx, "cut off the old primary's clients", s.limits.Step, s.cutOff)
+	s.attempt(ctx, "resume", s.limits.Step, s.resume)
 	s.repointOthers(ctx)
 	return nil
 }
 
-// addressAtPrimary is the target's address as the primary knows it: FAILOVER accepts no other.
-func (s *change) addressAtPrimary() (valkeyclient.Address, error) {
-	for _, connected := range s.from.Connected {
-		if s.to.Is(connected.Address) {
-			return valkeyclient.Address(connected.Address), nil
+// settleDirect ends a hand-over that failed while writes are held back: forward if the target is primary, which is seen by its role,
+// else back.
+func (s *change) settleDirect(ctx context.Context) error {
+	quick, cancel := context.WithTimeout(ctx, undoLimit/4)
+	defer cancel()
+	role, err := s.toNode.Role(quick)
+	switch {
+	case err == nil && role.Role == valkeyclient.RolePrimary:
+		if err := s.follow(ctx, s.to.Address); err != nil {
+			return err
+		}
+		s.succeeded(true)
+	case s.demoted:
+		if err := s.fromNode.ReplicaOfNoOne(ctx); err != nil {
+			return err
 		}
 	}
-	return valkeyclient.Address{}, fmt.Errorf("%s does not see %s: %w", s.from.Name, s.to.Name, valkeyclient.ErrNoGoodReplica)
+	return s.resume(ctx)
 }
 
-// handedOver tells whether both sides have changed their roles, and fails at once if the old primary gave up.
-func (s *change) handedOver(ctx context.Context) (bool, error) {
-	to, err := s.toNode.Role(ctx)
-	if err != nil {
-		return false, err
+func (s *change) promote(ctx context.Context) error {
+	if err := s.toNode.ReplicaOfNoOne(ctx); err != nil {
+		return err
 	}
-	from, err := s.fromNode.Replication(ctx)
-	if err != nil {
-		return false, err
-	}
-	return to.Role == valkeyclient.RolePrimary && from.Role == valkeyclient.RoleReplica, nil
+	return await(ctx, urgent, func(ctx context.Context) (bool, error) {
+		role, err := s.toNode.Role(ctx)
+		return role.Role == valkeyclient.RolePrimary, err
+	})
 }
 
 // directForced promotes the target and makes all others that answer follow it, the old primary first.
 func (s *change) directForced(ctx context.Context) error {
-	err := s.step(ctx, "promote", s.limits.Step, func(ctx context.Context) error {
-		if err := s.toNode.ReplicaOfNoOne(ctx); err != nil {
-			return err
-		}
-		return await(ctx, urgent, func(ctx context.Context) (bool, error) {
-			role, err := s.toNode.Role(ctx)
-			return role.Role == valkeyclient.RolePrimary, err
-		})
-	})
-	if err != nil {
+	if err := s.step(ctx, "promote", s.limits.Step, s.promote); err != nil {
 		return err
 	}
 	s.succeeded(false)
 	if s.fromNode != nil && s.from.Answered() {
 		s.attempt(ctx, "demote old primary", s.limits.Step, func(ctx context.Context) error {
-			if err := s.fromNode.ReplicaOf(ctx, valkeyclient.Address(s.to.Address)); err != nil {
-				return err
-			}
-			_, err := s.fromNode.ClientKill(ctx, valkeyclient.ClientNormal, valkeyclient.ClientPubSub)
-			return err
+			return s.follow(ctx, s.to.Address)
 		})
 	}
 	s.repointOthers(ctx)

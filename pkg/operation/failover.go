@@ -94,6 +94,10 @@ type change struct {
 	monitor  string
 	snapshot topology.Snapshot
 	result   Result
+	// pausedAt is when writes were held back.
+	pausedAt time.Time
+	// demoted: the old primary was told to follow the target.
+	demoted bool
 	// wanted: the target was asked for by name.
 	wanted bool
 

@@ -6,6 +6,7 @@ package operation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -46,7 +47,9 @@ func (j *journal) step(ctx context.Context, name string, limit time.Duration, do
 
 // attempt runs a step whose failure does not matter to those that follow.
 func (j *journal) attempt(ctx context.Context, name string, limit time.Duration, do func(ctx context.Context) error) {
-	_ = j.step(ctx, name, limit, do)
+	if err := j.step(ctx, name, limit, do); err != nil {
+		j.steps[len(j.steps)-1].optional = true
+	}
 }
 
 // onFailure registers how to undo, if the whole fails.
@@ -57,6 +60,11 @@ func (j *journal) onFailure(name string, do func(ctx context.Context) error) {
 // atEnd registers what is to be put back however the whole ends.
 func (j *journal) atEnd(name string, do func(ctx context.Context) error) {
 	j.undo = append(j.undo, undoStep{name: name, always: true, do: do})
+}
+
+// forgetUndo drops what would be undone on failure: from here on the change is not taken back.
+func (j *journal) forgetUndo() {
+	j.undo = slices.DeleteFunc(j.undo, func(step undoStep) bool { return !step.always })
 }
 
 // undoAll undoes in reverse order.

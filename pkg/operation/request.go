@@ -123,14 +123,19 @@ type Step struct {
 	Took time.Duration
 	// Err is empty for a step that succeeded.
 	Err string
+	// optional: the failure did not matter.
+	optional bool
 }
 
 // Summary is the result in one line, for a status message or an event.
 func (r Result) Summary() string {
-	for _, step := range r.Steps {
-		if r.Phase == Failed && step.Err != "" {
-			return fmt.Sprintf("%s: %s", step.Name, step.Err)
+	if r.Phase == Failed {
+		for _, step := range r.Steps {
+			if step.Err != "" && !step.optional {
+				return fmt.Sprintf("%s to %s failed: %s: %s", r.From, r.To, step.Name, step.Err)
+			}
 		}
+		return fmt.Sprintf("%s to %s not done", r.From, r.To)
 	}
 	how := "forced"
 	if r.Coordinated {

@@ -5,17 +5,12 @@ package operation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/topology"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
-)
-
-// How often is asked while writes are held back, and while they are not.
-const (
-	urgent    = 5 * time.Millisecond
-	leisurely = 25 * time.Millisecond
 )
 
 // sentinelCoordinated hands over under Sentinels without losing an acknowledged write:
@@ -38,16 +33,11 @@ func (s *change) sentinelCoordinated(ctx context.Context) error {
 	}
 	s.attempt(prepare, "await the right moment", s.limits.Prepare, s.awaitMoment)
 
-	paused := time.Now()
-	if err := s.step(ctx, "pause writes", s.limits.Step, s.pauseWrites); err != nil {
+	if err := s.pauseAndCatchUp(ctx, s.settle); err != nil {
 		return err
 	}
-	// What follows must have ended before the pause ends by itself.
-	held, cancel := context.WithDeadline(ctx, paused.Add(s.limits.Pause-undoLimit))
+	held, cancel := context.WithDeadline(ctx, s.holdUntil())
 	defer cancel()
-	if err := s.step(held, "target catches up", s.limits.CatchUp, s.catchUp); err != nil {
-		return err
-	}
 	if err := s.step(held, "ask for failover", s.limits.Step, s.askSentinel); err != nil {
 		return err
 	}
@@ -55,70 +45,39 @@ func (s *change) sentinelCoordinated(ctx context.Context) error {
 		return err
 	}
 	s.succeeded(true)
-	s.forgetUnpause()
+	s.forgetUndo()
 	err := s.step(ctx, "demote old primary", s.limits.Step, s.demote)
-	s.attempt(ctx, "resume", s.limits.Step, s.fromNode.ClientUnpause)
-	s.result.Paused = time.Since(paused)
+	s.attempt(ctx, "resume", s.limits.Step, s.resume)
 	if err != nil { // the Sentinels will do it, later
 		s.result.Coordinated = false
 	}
 	return nil
 }
 
-func (s *change) pauseWrites(ctx context.Context) error {
-	s.onFailure("settle and resume", s.settle)
-	return s.fromNode.ClientPause(ctx, valkeyclient.PauseWrite, s.limits.Pause)
-}
-
-// forgetUnpause drops the undo of the pause: from here on the change is not taken back.
-func (s *change) forgetUnpause() {
-	kept := s.undo[:0]
-	for _, step := range s.undo {
-		if step.always {
-			kept = append(kept, step)
-		}
-	}
-	s.undo = kept
-}
-
-// catchUp waits until the target has processed all that the old primary has produced. The order of the two reads makes it
-// safe: the target's is the later one.
-func (s *change) catchUp(ctx context.Context) error {
-	var produced, processed int64
-	err := await(ctx, urgent, func(ctx context.Context) (bool, error) {
-		from, err := s.fromNode.Replication(ctx)
-		if err != nil {
-			return false, err
-		}
-		to, err := s.toNode.Replication(ctx)
-		if err != nil {
-			return false, err
-		}
-		produced, processed = from.Offset, to.Offset
-		return to.LinkUp && to.ReplID == from.ReplID && processed == produced, nil
-	})
-	if err != nil {
-		return fmt.Errorf("%s is at %d of %d: %w", s.to.Name, processed, produced, err)
-	}
-	return nil
-}
-
 func (s *change) askSentinel(ctx context.Context) error { return s.lead().Failover(ctx, s.monitor) }
 
-// awaitPromotion waits until the target says that it is primary and the leading Sentinel names it. If Sentinel chose another
-// one, that is an error: its offset was not compared.
+var errOther = errors.New("the Sentinel chose another")
+
+// awaitPromotion waits until the leading Sentinel names the target and the target says that it is primary. It ends at once with
+// an error if the Sentinel names a third.
 func (s *change) awaitPromotion(ctx context.Context) error {
-	return await(ctx, urgent, func(ctx context.Context) (bool, error) {
-		named, err := s.lead().PrimaryAddr(ctx, s.monitor)
-		if err != nil {
+	var third error
+	err := await(ctx, urgent, func(ctx context.Context) (bool, error) {
+		answer, err := s.lead().PrimaryAddr(ctx, s.monitor)
+		named := topology.Address(answer)
+		switch {
+		case err != nil:
 			return false, err
-		}
-		if !s.to.Is(topology.Address(named)) {
-			return false, fmt.Errorf("the Sentinel names %s", named)
+		case s.from.Is(named):
+			return false, fmt.Errorf("the Sentinel still names %s", named)
+		case !s.to.Is(named):
+			third = fmt.Errorf("%w: %s", errOther, named)
+			return true, nil
 		}
 		role, err := s.toNode.Role(ctx)
 		return role.Role == valkeyclient.RolePrimary, err
 	})
+	return errors.Join(err, third)
 }
 
 // demote makes the old primary follow the new one, under the address by which the Sentinels know it, and cuts off its
@@ -131,26 +90,19 @@ func (s *change) demote(ctx context.Context) error {
 	return s.follow(ctx, address)
 }
 
-func (s *change) follow(ctx context.Context, primary topology.Address) error {
-	if err := s.fromNode.ReplicaOf(ctx, valkeyclient.Address(primary)); err != nil {
-		return err
-	}
-	_, err := s.fromNode.ClientKill(ctx, valkeyclient.ClientNormal, valkeyclient.ClientPubSub)
-	return err
-}
-
 // settle ends a hand-over that failed while writes are held back, so that nothing that is acknowledged from now on can be
 // lost. If a Sentinel names another primary, the change has happened and is completed. Otherwise it is taken back: a target that
 // was promoted without any Sentinel noticing has the same data as the old primary, and follows it again. Only then are
 // writes let go. What cannot be settled in time is left to the pause, which ends by itself, and to the Sentinels.
 func (s *change) settle(ctx context.Context) error {
 	if named, changed := s.namedInstead(ctx); changed {
-		s.switchedTo(named, s.to.Is(named))
+		s.switchedTo(named)
+		s.result.Coordinated = s.nothingMissing(ctx)
 		if err := s.follow(ctx, named); err != nil {
 			s.result.Coordinated = false
 			return err
 		}
-		return s.fromNode.ClientUnpause(ctx)
+		return s.resume(ctx)
 	}
 	quick, cancel := context.WithTimeout(ctx, undoLimit/4)
 	defer cancel()
@@ -159,7 +111,23 @@ func (s *change) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.fromNode.ClientUnpause(ctx)
+	return s.resume(ctx)
+}
+
+// nothingMissing tells whether the new primary left the common history not before the old one, which holds back writes.
+func (s *change) nothingMissing(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, undoLimit/4)
+	defer cancel()
+	node := s.toNode
+	if other, isOther := s.others[s.to.Name]; isOther {
+		node = other
+	}
+	promoted, err := node.Replication(ctx)
+	if err != nil || promoted.Role != valkeyclient.RolePrimary {
+		return false
+	}
+	old, err := s.fromNode.Replication(ctx)
+	return err == nil && promoted.ReplID2 == old.ReplID && promoted.SecondOffset > old.Offset
 }
 
 // namedInstead is whom a Sentinel names, if any names another than the old primary. All are asked at the same time.
@@ -185,11 +153,11 @@ func (s *change) namedInstead(ctx context.Context) (topology.Address, bool) {
 }
 
 // switchedTo notes that the Sentinels' primary is the one at the address.
-func (s *change) switchedTo(named topology.Address, coordinated bool) {
+func (s *change) switchedTo(named topology.Address) {
 	if m, known := s.snapshot.MemberAt(named); known {
 		s.to, s.result.To = m, m.Name
 	}
-	s.succeeded(coordinated)
+	s.succeeded(false)
 }
 
 // sentinelForced asks for a failover and waits until the Sentinel names another primary.
@@ -215,7 +183,7 @@ func (s *change) sentinelForced(ctx context.Context) error {
 		s.result.Duration = time.Since(s.result.StartedAt)
 		return nil
 	}
-	s.switchedTo(named, false)
+	s.switchedTo(named)
 	if s.fromNode != nil && s.from.Answered() {
 		s.attempt(ctx, "demote old primary", s.limits.Step, s.demote)
 	}

@@ -4,33 +4,193 @@
 package operation_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/operation"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient/valkeytest"
 )
 
 func TestCoordinatedUnderSentinelsLosesNothing(t *testing.T) {
 	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
 		set := startSet(t, binary, 2, 3)
-		load := valkeytest.StartLoad(t, 2, set.LocateBySentinels)
+		load := startLoad(t, set, set.LocateBySentinels)
 		from := set.Nodes[0].Name
 		for _, user := range []string{naming.UserOperator, naming.UserAPIServer, naming.UserAgent} {
 			load.ResetGap()
-			result, err := failOver(t, set, user, operation.Request{Monitor: set.Monitor})
-			t.Logf("%s: %s; longest gap %s, paused %s", user, result.Summary(), load.LongestGap(), result.Paused)
-			logSteps(t, result)
+			result, err := failOver(t, set, user, operation.Request{Monitor: set.Monitor}, nil)
 			if err != nil || result.Phase != operation.Succeeded || !result.Coordinated || result.From != from || result.To == from {
 				t.Fatalf("%+v, %v", result, err)
 			}
+			awaitWrites(t, load, 200)
+			t.Logf("longest gap between acknowledged writes: %s", load.LongestGap().Round(time.Millisecond))
 			from = result.To
 			set.AwaitReplicas(t)
 			set.AwaitSentinels(t)
+			assertPutBack(t, set)
 		}
-		load.Stop()
-		if lost := load.Lost(t, nodeNamed(t, set, from)); lost != 0 {
-			t.Errorf("%d of %d acknowledged writes lost", lost, load.Acknowledged())
+		assertNothingLost(t, set, load, from)
+	})
+}
+
+// assertPutBack checks that what was changed for the hand-over is as before.
+func assertPutBack(t *testing.T, set *valkeytest.Set) {
+	t.Helper()
+	for _, node := range set.Nodes {
+		if config, err := node.Node().ConfigGet(t.Context(), "replica-priority"); err != nil || config["replica-priority"] != "100" {
+			t.Errorf("%s: %v, %v", node.Name, config, err)
+		}
+	}
+	for _, sentinel := range set.Sentinels {
+		if periods, err := sentinel.Sentinel().DebugGet(t.Context()); err != nil || periods["info-period"] != "10000" {
+			t.Errorf("%s: %v, %v", sentinel.Name, periods, err)
+		}
+	}
+}
+
+func TestCoordinatedUnderSentinelsPromotesWhoIsAskedFor(t *testing.T) {
+	set := startSet(t, valkeytest.Default(t), 2, 3)
+	for _, to := range []string{"node-2", "node-1", "node-2"} {
+		result, err := failOver(t, set, naming.UserOperator, operation.Request{Monitor: set.Monitor, To: to}, nil)
+		if err != nil || result.To != to || !result.Coordinated {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		if role, err := nodeNamed(t, set, to).Node().Role(t.Context()); err != nil || role.Role != valkeyclient.RolePrimary {
+			t.Errorf("%s: %+v, %v", to, role, err)
+		}
+		set.AwaitReplicas(t)
+		set.AwaitSentinels(t)
+	}
+}
+
+// A hand-over that fails at any step leaves a primary that accepts writes, and loses nothing.
+func TestCoordinatedUnderSentinelsIsTakenBack(t *testing.T) {
+	killSentinels := func(set *valkeytest.Set) {
+		for _, sentinel := range set.Sentinels {
+			sentinel.Kill()
+		}
+	}
+	for name, failure := range map[string]struct {
+		at      string
+		inflict func(set *valkeytest.Set)
+		// another: Sentinel may promote the other replica instead, and that is fine.
+		another bool
+	}{
+		"Sentinels die before they are asked": {at: "ask for failover", inflict: killSentinels},
+		"Sentinels die once they were asked":  {at: "new primary", inflict: killSentinels},
+		"target dies before writes pause":     {at: "pause writes", inflict: func(set *valkeytest.Set) { set.Nodes[2].Kill() }},
+		"target dies before it caught up":     {at: "target catches up", inflict: func(set *valkeytest.Set) { set.Nodes[2].Kill() }},
+		"target dies once Sentinel was asked": {at: "new primary", inflict: func(set *valkeytest.Set) { set.Nodes[2].Kill() }, another: true},
+		"target hangs before it caught up":    {at: "target catches up", inflict: func(set *valkeytest.Set) { set.Nodes[2].Stop() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := startSet(t, valkeytest.Default(t), 2, 3)
+			// Writers that do not depend on the Sentinels: these may be dead.
+			load := startLoad(t, set, set.LocateByRole)
+			load.ResetGap()
+			announce := func(step string) {
+				if step == failure.at {
+					failure.inflict(set)
+				}
+			}
+			result, err := failOver(t, set, naming.UserOperator, operation.Request{Monitor: set.Monitor, To: "node-2"}, announce)
+			switch {
+			case failure.another && err == nil && result.Phase == operation.Succeeded && result.To == "node-1" && result.Coordinated:
+			case err == nil || result.Phase != operation.Failed:
+				t.Fatalf("%+v, %v", result, err)
+			}
+			awaitWrites(t, load, 500)
+			if gap := load.LongestGap(); gap > 8*time.Second {
+				t.Errorf("writes were held back for %s", gap)
+			}
+			primary, err := set.LocateByRole(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			assertNothingLost(t, set, load, set.Node(t, primary).Name)
+		})
+	}
+}
+
+func TestForcedUnderSentinels(t *testing.T) {
+	set := startSet(t, valkeytest.Default(t), 2, 3)
+	t.Run("while the primary lives", func(t *testing.T) {
+		result, err := failOver(t, set, naming.UserAPIServer, operation.Request{Monitor: set.Monitor, Mode: operation.Forced}, nil)
+		if err != nil || result.Phase != operation.Succeeded || result.Coordinated || result.From != "node-0" {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		set.AwaitReplicas(t)
+		set.AwaitSentinels(t)
+	})
+	t.Run("to one that is asked for, while the primary hangs", func(t *testing.T) {
+		address, err := set.LocateBySentinels(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		primary := set.Node(t, address)
+		to := "node-0"
+		primary.Stop()
+		defer primary.Cont()
+		result, err := failOver(t, set, naming.UserAPIServer, operation.Request{Monitor: set.Monitor, Mode: operation.Forced, To: to}, nil)
+		var refused *operation.Refused
+		if errors.As(err, &refused) && refused.Temporary() { // the Sentinels were faster
+			return
+		}
+		if err != nil || result.Phase != operation.Succeeded || result.From != primary.Name {
+			t.Fatalf("%+v, %v", result, err)
 		}
 	})
+}
+
+func TestRefusedUnderSentinels(t *testing.T) {
+	set := startSet(t, valkeytest.Default(t), 1, 3)
+	refusal := func(t *testing.T, request operation.Request, want operation.Reason) {
+		t.Helper()
+		result, err := failOver(t, set, naming.UserAPIServer, request, nil)
+		var refused *operation.Refused
+		if !errors.As(err, &refused) || refused.Causes[0].Reason != want || len(result.Steps) != 0 {
+			t.Errorf("%+v, %v, want %s", result, err, want)
+		}
+		if err != nil && !strings.Contains(err.Error(), string(want)) {
+			t.Errorf("the error does not say why: %v", err)
+		}
+	}
+	refusal(t, operation.Request{Monitor: set.Monitor, To: "node-0"}, operation.ReasonIsPrimary)
+	refusal(t, operation.Request{Monitor: set.Monitor, To: "node-7"}, operation.ReasonUnknownTarget)
+	refusal(t, operation.Request{Monitor: "unknown"}, operation.ReasonNoSentinel)
+	set.Nodes[1].Kill()
+	refusal(t, operation.Request{Monitor: set.Monitor}, operation.ReasonNoTarget)
+	refusal(t, operation.Request{Monitor: set.Monitor, Mode: operation.Forced, To: "node-1"}, operation.ReasonTarget)
+	set.Sentinels[0].Kill()
+	set.Sentinels[1].Kill()
+	refusal(t, operation.Request{Monitor: set.Monitor}, operation.ReasonNoQuorum)
+}
+
+// The claim of an owner that dies: its pause ends by itself.
+func TestPauseNeverOutlivesItsOwner(t *testing.T) {
+	set := startSet(t, valkeytest.Default(t), 1, 3)
+	load := startLoad(t, set, set.LocateByRole)
+	load.ResetGap()
+	killOwnerAt(t, set, "target catches up")
+	awaitWrites(t, load, 500)
+	gap := load.LongestGap()
+	t.Logf("longest gap: %s", gap)
+	if gap < time.Second || gap > 8*time.Second {
+		t.Errorf("longest gap %s: either the owner was not killed while it held writes, or the pause did not end by itself", gap)
+	}
+	valkeytest.Eventually(t, "one primary", func(ctx context.Context) error {
+		address, err := set.LocateByRole(ctx)
+		if err == nil && address != set.Nodes[0].Address {
+			return fmt.Errorf("the primary is %s", address)
+		}
+		return err
+	})
+	assertNothingLost(t, set, load, "node-0")
 }

@@ -5,6 +5,7 @@ package operation_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -66,13 +67,19 @@ func subject(set *valkeytest.Set, user string) inspect.Subject {
 	return s
 }
 
-// failOver carries out the request with the user's rights and 25 s.
-func failOver(t *testing.T, set *valkeytest.Set, user string, request operation.Request) (operation.Result, error) {
+// failOver carries out the request with the user's rights and 25 s. announce may be nil.
+func failOver(t *testing.T, set *valkeytest.Set, user string, request operation.Request, announce func(string)) (operation.Result, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 	defer cancel()
-	failover := operation.Failover{Clients: valkeyclient.New(valkeyclient.Options{})}
-	return failover.Do(ctx, subject(set, user), request)
+	clients := valkeyclient.New(valkeyclient.Options{})
+	defer clients.Close()
+	result, err := operation.Failover{Clients: clients, Announce: announce}.Do(ctx, subject(set, user), request)
+	t.Logf("%s: %s (paused %s, %v)", user, result.Summary(), result.Paused.Round(time.Millisecond), err)
+	for _, step := range result.Steps {
+		t.Logf("    %-36s %8s  %s", step.Name, step.Took.Round(time.Millisecond), step.Err)
+	}
+	return result, err
 }
 
 func nodeNamed(t *testing.T, set *valkeytest.Set, name string) *valkeytest.Process {
@@ -86,9 +93,31 @@ func nodeNamed(t *testing.T, set *valkeytest.Set, name string) *valkeytest.Proce
 	return nil
 }
 
-func logSteps(t *testing.T, result operation.Result) {
+// startLoad starts two writers and waits until every replica gets what they write.
+func startLoad(t *testing.T, set *valkeytest.Set, locate valkeytest.Locate) *valkeytest.Load {
 	t.Helper()
-	for _, step := range result.Steps {
-		t.Logf("%-38s %8s  %s", step.Name, step.Took.Round(time.Millisecond), step.Err)
+	load := valkeytest.StartLoad(t, 2, locate)
+	set.AwaitReplicas(t)
+	return load
+}
+
+// awaitWrites waits until the load has had as many more writes acknowledged.
+func awaitWrites(t *testing.T, load *valkeytest.Load, more int) {
+	t.Helper()
+	goal := load.Acknowledged() + more
+	valkeytest.Eventually(t, "writes go on", func(context.Context) error {
+		if n := load.Acknowledged(); n < goal {
+			return fmt.Errorf("%d of %d", n, goal)
+		}
+		return nil
+	})
+}
+
+// assertNothingLost stops the load and reads everything back from whoever is primary at last.
+func assertNothingLost(t *testing.T, set *valkeytest.Set, load *valkeytest.Load, primary string) {
+	t.Helper()
+	load.Stop()
+	if lost := load.Lost(t, nodeNamed(t, set, primary)); lost != 0 {
+		t.Errorf("%d of %d acknowledged writes lost", lost, load.Acknowledged())
 	}
 }

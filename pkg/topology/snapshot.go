@@ -125,9 +125,10 @@ type Member struct {
 // ConnectedReplica is one replica as its primary sees it.
 type ConnectedReplica struct {
 	Address Address
-	Online  bool
-	Offset  int64
-	Lag     time.Duration
+	// Online: it has its copy, and gets all that is written since.
+	Online bool
+	Offset int64
+	Lag    time.Duration
 }
 
 // Persistence is what a member says of its disk.

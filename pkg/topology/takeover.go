@@ -66,14 +66,14 @@ func (s Snapshot) CanFailover(primary, to string) (refusal Refusal, text string)
 	case m.Priority == 0:
 		return RefusedPriority, to + " has replica-priority 0 and is never promoted"
 	}
-	if holders := s.dataThatLacks(m); m.isEmpty() && len(holders) > 0 {
-		return RefusedEmpty, fmt.Sprintf("%s is empty while %s holds data", to, strings.Join(holders, ", "))
-	}
 	if !leaderKnown || !m.syncedTo(leader) {
 		return RefusedNotSynced, fmt.Sprintf("%s is not a synced replica of %s", to, primary)
 	}
 	if !s.seenOnline(leader, m) {
 		return RefusedNotSynced, fmt.Sprintf("%s does not see %s as online", primary, to)
+	}
+	if holders := s.dataThatLacks(m); m.isEmpty() && len(holders) > 0 {
+		return RefusedEmpty, fmt.Sprintf("%s is empty while %s holds data", to, strings.Join(holders, ", "))
 	}
 	return "", ""
 }

@@ -196,3 +196,9 @@ type Persistence struct {
 type Memory struct {
 	Used, Max int64
 }
+
+// Gets tells whether the replica gets what its primary, which has produced that many bytes, writes. After a full copy a replica is
+// "online" up to a second before it does: the stream begins with its first acknowledgement.
+func (r ConnectedReplica) Gets(produced int64) bool {
+	return r.State == "online" && (r.Offset > 0 || produced == 0)
+}

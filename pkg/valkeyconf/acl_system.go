@@ -12,7 +12,7 @@ import (
 // handOver is what package operation does at data nodes in a planned hand-over. CONFIG SET is among it because Sentinel
 // lets itself be told whom to promote by replica-priority only; protected settings (dir, dbfilename) stay protected.
 var handOver = []string{
-	"+ping", "+role", "+info", "+dbsize", "+acl|whoami", "+replicaof", "+failover",
+	"+ping", "+role", "+info", "+dbsize", "+acl|whoami", "+replicaof",
 	"+client|pause", "+client|unpause", "+client|kill", "+config|set",
 }
 
@@ -26,7 +26,7 @@ var lookAtMonitors = []string{
 // Measured on 8.0, 8.1 and 9.1: see the comments where taking away a command breaks something silently.
 var nodeUsers = map[string][]string{
 	naming.UserOperator: join(handOver, "+config|get", "+config|rewrite", "+config|resetstat", "+acl|load", "+acl|list", "+acl|log",
-		"+client|list", "+shutdown"),
+		"+client|list", "+shutdown", "+failover"),
 	// PSYNC would register as a replica; a snapshot is taken with REPLCONF rdb-only and SYNC.
 	naming.UserAPIServer: join(handOver, "+sync", "+replconf"),
 	naming.UserAgent:     join(handOver, "+shutdown"),

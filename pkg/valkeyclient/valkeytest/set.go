@@ -73,6 +73,7 @@ func StartSet(t testing.TB, options SetOptions) *Set {
 		set.register(t, sentinel, options)
 	}
 	set.AwaitSentinels(t)
+	set.AwaitReplicas(t) // by now something was written, and it can be told who gets it
 	return set
 }
 
@@ -96,11 +97,11 @@ func (s *Set) register(t testing.TB, sentinel *Process, options SetOptions) {
 	}
 }
 
-// AwaitReplicas waits until one node is primary and all others are linked to it.
+// AwaitReplicas waits until one node is primary and all others are linked to it and get everything that it writes.
 func (s *Set) AwaitReplicas(t testing.TB) {
 	t.Helper()
 	Eventually(t, "replicas linked", func(ctx context.Context) error {
-		primaries := 0
+		primaries, online := 0, 0
 		for _, node := range s.Nodes {
 			replication, err := node.Node().Replication(ctx)
 			switch {
@@ -108,12 +109,17 @@ func (s *Set) AwaitReplicas(t testing.TB) {
 				return err
 			case replication.Role == valkeyclient.RolePrimary:
 				primaries++
+				for _, replica := range replication.Replicas {
+					if replica.Gets(replication.Offset) {
+						online++
+					}
+				}
 			case !replication.LinkUp:
 				return fmt.Errorf("%s: link to %s is down", node.Name, replication.Primary)
 			}
 		}
-		if primaries != 1 {
-			return fmt.Errorf("%d primaries", primaries)
+		if primaries != 1 || online != len(s.Nodes)-1 {
+			return fmt.Errorf("%d primaries, %d replicas online", primaries, online)
 		}
 		return nil
 	})
