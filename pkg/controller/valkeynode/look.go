@@ -5,17 +5,17 @@ package valkeynode
 
 import (
 	"context"
-	"errors"
 	"net"
 	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkeynode/plan"
+	"github.com/valkeykube/valkeykube/pkg/inspect"
 	"github.com/valkeykube/valkeykube/pkg/naming"
-	"github.com/valkeykube/valkeykube/pkg/topology"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
 
@@ -29,15 +29,19 @@ func (r *reconciler) look(ctx context.Context, node *v1alpha1.ValkeyNode, pod *c
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	server := plan.Server{}
-	valkeyNode, err := r.deps.Valkey.Node(target(node, pod, password))
-	if err == nil {
-		err = ask(ctx, valkeyNode, node, &server)
+	of := target(node, pod, password)
+	inspector := inspect.Inspector{Clients: r.deps.Valkey, Now: r.now}
+	member := inspector.Look(ctx, inspect.Subject{Members: []inspect.Member{{Target: of}}}).Members[0]
+	server := plan.Server{
+		Reach: member.Reach, RunID: member.RunID, Version: member.Version, Role: member.Role, Primary: member.Primary,
 	}
-	if err != nil {
-		server.Reach = topology.Reach{Class: reachOf(err), Text: err.Error()}
+	if !server.Reach.OK() {
+		return server
 	}
-	server.Reach.When = r.now()
+	if err := r.askConfiguration(ctx, of, node, &server); err != nil {
+		// It serves all the same; what it is configured to is not known.
+		ctrl.LoggerFrom(ctx).Info("the server does not tell its configuration", "error", err.Error())
+	}
 	return server
 }
 
@@ -53,20 +57,13 @@ func target(node *v1alpha1.ValkeyNode, pod *corev1.Pod, password string) valkeyc
 	return of
 }
 
-func ask(ctx context.Context, valkeyNode valkeyclient.Node, node *v1alpha1.ValkeyNode, server *plan.Server) error {
-	status, err := valkeyNode.Status(ctx)
+// askConfiguration fills in the server's live directives and, where it has an ACL file, its users.
+func (r *reconciler) askConfiguration(ctx context.Context, of valkeyclient.Target, node *v1alpha1.ValkeyNode, server *plan.Server) error {
+	valkeyNode, err := r.deps.Valkey.Node(of)
 	if err != nil {
 		return err
 	}
-	server.RunID, server.Version = status.RunID, status.Version
-	server.Role = topology.Role(status.Replication.Role)
-	server.Primary = topology.Address(status.Replication.Primary)
-	if status.Loading {
-		server.Reach = topology.Reach{Class: topology.ReachLoading, Text: "the dataset is being read"}
-		return nil
-	}
-	server.Reach = topology.Reach{Class: topology.ReachOK}
-	live := plan.LiveConfig(node, status.Version)
+	live := plan.LiveConfig(node, server.Version)
 	keys := make([]string, 0, len(live))
 	for _, directive := range live {
 		keys = append(keys, directive.Name)
@@ -75,29 +72,7 @@ func ask(ctx context.Context, valkeyNode valkeyclient.Node, node *v1alpha1.Valke
 		return err
 	}
 	if node.Spec.UsersACLSecretName != "" {
-		if server.ACL, err = valkeyNode.ACLList(ctx); err != nil {
-			return err
-		}
+		server.ACL, err = valkeyNode.ACLList(ctx)
 	}
-	return nil
-}
-
-// reachOf is the class of a failed look.
-func reachOf(err error) topology.ReachClass {
-	for _, known := range []struct {
-		err   error
-		class topology.ReachClass
-	}{
-		{valkeyclient.ErrUnreachable, topology.ReachUnreachable},
-		{valkeyclient.ErrTimeout, topology.ReachTimeout},
-		{valkeyclient.ErrAuth, topology.ReachAuth},
-		{valkeyclient.ErrPermission, topology.ReachPermission},
-		{valkeyclient.ErrTLS, topology.ReachTLS},
-		{valkeyclient.ErrLoading, topology.ReachLoading},
-	} {
-		if errors.Is(err, known.err) {
-			return known.class
-		}
-	}
-	return topology.ReachError
+	return err
 }

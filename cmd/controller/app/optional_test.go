@@ -1,0 +1,48 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+func refusing(err error) toolscache.ListerWatcher {
+	return &toolscache.ListWatch{
+		ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return nil, err },
+		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, err },
+	}
+}
+
+func synced(t *testing.T, err error, example runtime.Object, patience time.Duration) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	informer := newInformer(refusing(err), example, 0, toolscache.Indexers{})
+	go informer.RunWithContext(ctx)
+	return toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
+}
+
+func TestAMissingRightOnBudgetsKeepsNoControllerFromStarting(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}, "", errors.New("no"))
+	if !synced(t, forbidden, &policyv1.PodDisruptionBudget{}, 10*time.Second) {
+		t.Error("the cache of budgets waits for a right that nobody grants")
+	}
+}
+
+func TestAnAPIThatIsAwayIsNoEmptyList(t *testing.T) {
+	if synced(t, apierrors.NewServiceUnavailable("away"), &policyv1.PodDisruptionBudget{}, 2*time.Second) {
+		t.Error("an outage was taken for an empty list")
+	}
+}
