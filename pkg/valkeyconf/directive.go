@@ -99,7 +99,9 @@ func Parse(text string) (Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err) // the line may be secret
 		}
-		config = append(config, Directive{Name: words[0], Args: words[1:]})
+		if len(words) > 0 {
+			config = append(config, Directive{Name: words[0], Args: words[1:]})
+		}
 	}
 	return config, nil
 }
