@@ -242,3 +242,16 @@ func (in Input) isEmptyStranger(p Peer) bool {
 func (in Input) yieldsTo(p Peer) bool {
 	return in.Self.Intends && !p.running() && p.Agent != nil && p.Agent.Intends && p.candidate().better(in.Self.candidate())
 }
+
+// Newer is the visible member whose data is newer than the named one's: in the same line of histories, or because the named one
+// is known to have none, or is not visible. False if there is none.
+func (in Input) Newer(name string) (string, bool) {
+	best, some := newest(in.withData())
+	if !some || best.name == name {
+		return "", false
+	}
+	if named, visible := in.candidateOf(name); visible && named.hasData && best.position.Compare(named.position) != Ahead {
+		return "", false
+	}
+	return best.name, true
+}

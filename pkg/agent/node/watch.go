@@ -1,0 +1,157 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/valkeykube/valkeykube/pkg/agent/dataset"
+	"github.com/valkeykube/valkeykube/pkg/agent/probe"
+	"github.com/valkeykube/valkeykube/pkg/agent/record"
+	"github.com/valkeykube/valkeykube/pkg/inspect"
+	"github.com/valkeykube/valkeykube/pkg/topology"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
+)
+
+// watchEvery is how often the running server is looked at, for the record.
+const watchEvery = time.Second
+
+// own is the target of this node's own server, which is asked over loopback.
+func (a *Agent) own() valkeyclient.Target {
+	return valkeyclient.Target{
+		Name: a.self.Name, Address: valkeyclient.Address{Host: a.options.ServerHost, Port: a.self.Port}.String(),
+		Credentials: a.options.credentials(),
+	}
+}
+
+func (a *Agent) lookAtSelf(ctx context.Context) topology.Member {
+	subject := inspect.Subject{Members: []inspect.Member{{Target: a.own()}}}
+	return inspect.Inspector{Clients: a.clients, ProbeTimeout: probeTimeout}.Look(ctx, subject).Members[0]
+}
+
+// watch keeps the record while the server runs, and undoes once what only its start needed.
+func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, disk dataset.Disk) {
+	pending := a.afterStart(begin, base, disk)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		m := a.lookAtSelf(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if m.Reach.OK() {
+			a.note(ctx, m)
+			pending = a.carryOut(ctx, pending, m)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// note updates record and report by a look at the own server.
+func (a *Agent) note(ctx context.Context, m topology.Member) {
+	now := time.Now().UTC()
+	settings, err := a.options.settings()
+	if err != nil {
+		return
+	}
+	s := newSet(settings, a.options)
+	before := *a.stored()
+	after := before.Seen(m, now)
+	if after.Position.ReplID != before.Position.ReplID && m.LinkUp {
+		after = a.inherit(ctx, s, after)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.record = &after
+	n := a.report.Node
+	n.HasData, n.Position, n.WasPrimary = m.HasData(), after.Position, after.Role == topology.RolePrimary
+	n.Running = &probe.Running{
+		Role: m.Role, Follows: s.nameOf(m.Primary), LinkUp: m.LinkUp, Loading: m.Loading, Keys: m.Keys, Seen: now,
+	}
+	if changed(before, after) {
+		if err := after.Save(a.recordFile()); err != nil {
+			a.options.Log.Warn("the record of this node cannot be written", "err", err)
+		}
+	}
+}
+
+// changed ignores the time: an idle server's record is not written again.
+func changed(before, after record.Record) bool {
+	after.Position.When = before.Position.When
+	return !reflect.DeepEqual(before, after)
+}
+
+// inherit adds the histories that the primary's copy has moved on from: a copy of it has, too.
+func (a *Agent) inherit(ctx context.Context, s set, r record.Record) record.Record {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	report, err := a.agents.Report(ctx, r.Primary.Host)
+	if err != nil || report.Node == nil || report.Name != s.nameOf(r.Primary) || report.Node.Position.ReplID != r.Position.ReplID {
+		return r
+	}
+	r.Position = r.Position.MovedTo(r.Position.ReplID, r.Position.Offset, r.Position.When, report.Node.Position.History...)
+	return r
+}
+
+// task is something to set in the running server when the time has come.
+type task struct {
+	key, value, why string
+	// when tells from a look at the server whether it has.
+	when func(m topology.Member) bool
+}
+
+// afterStart is what only the start needed otherwise.
+func (a *Agent) afterStart(begin start, base valkeyconf.Config, disk dataset.Disk) []task {
+	var tasks []task
+	if begin.unpromotable(disk) {
+		deadline := time.Now().Add(a.options.Limits.Empty)
+		tasks = append(tasks, task{
+			key: "replica-priority", value: replicaPriority(base), why: "it has a copy, and may be promoted",
+			when: func(m topology.Member) bool {
+				return m.LinkUp || m.Role == topology.RolePrimary || time.Now().After(deadline)
+			},
+		})
+	}
+	if disk.Converts {
+		tasks = append(tasks, task{
+			key: "appendonly", value: yesNo(disk.Kind != dataset.KindAOF), why: "the data of the former way of persistence is loaded",
+			when: func(m topology.Member) bool { return !m.Loading },
+		})
+	}
+	return tasks
+}
+
+// carryOut does the tasks whose time has come and returns the others.
+func (a *Agent) carryOut(ctx context.Context, tasks []task, m topology.Member) []task {
+	var left []task
+	for _, t := range tasks {
+		if !t.when(m) {
+			left = append(left, t)
+			continue
+		}
+		err := a.set(ctx, t)
+		if err != nil {
+			left = append(left, t)
+			a.options.Log.Warn("setting not changed", "key", t.key, "err", err)
+			continue
+		}
+		a.options.Log.Info("setting changed", "key", t.key, "value", t.value, "why", t.why)
+	}
+	return left
+}
+
+func (a *Agent) set(ctx context.Context, t task) error {
+	node, err := a.clients.Node(a.own())
+	if err != nil {
+		return err
+	}
+	return node.ConfigSet(ctx, valkeyclient.Setting{Key: t.key, Value: t.value})
+}

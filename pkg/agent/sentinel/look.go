@@ -1,0 +1,137 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sentinel
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/valkeykube/valkeykube/pkg/agent/decision"
+	"github.com/valkeykube/valkeykube/pkg/agent/probe"
+	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/inspect"
+	"github.com/valkeykube/valkeykube/pkg/topology"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
+)
+
+const (
+	probeTimeout = time.Second
+	// parallel bounds how many monitors are looked at at a time, in a cold start of a set that watches hundreds.
+	parallel = 32
+	// lookAgain is the time between two looks in a cold start.
+	lookAgain = 300 * time.Millisecond
+)
+
+// recall asks the peers' agents what their Sentinels have in their files.
+func (a *Agent) recall(ctx context.Context) memory {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	m := memory{own: a.own}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, peer := range a.settings.Peers {
+		if peer.Name == a.self.Name {
+			continue
+		}
+		all.Go(func() {
+			report, err := a.agents.Report(ctx, peer.Host)
+			if err != nil || report.Name != peer.Name || report.Sentinel == nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if report.Phase == probe.PhaseRunning {
+				m.running = append(m.running, stateFrom(report.Sentinel))
+			} else {
+				m.starting = append(m.starting, stateFrom(report.Sentinel))
+			}
+		})
+	}
+	all.Wait()
+	return m
+}
+
+// settle finds whom each monitor is to watch. What the Sentinels remember needs no further look; otherwise the members are
+// asked until nobody is missing who might know better, or patience ends.
+func (a *Agent) settle(ctx context.Context) (memory, map[string]settled) {
+	ctx, cancel := context.WithTimeout(ctx, a.options.Patience)
+	defer cancel()
+	for {
+		m := a.recall(ctx)
+		primaries, complete := a.settleOnce(ctx, m)
+		if complete || ctx.Err() != nil {
+			return m, primaries
+		}
+		pause(ctx, lookAgain)
+		if ctx.Err() != nil {
+			return m, primaries
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (a *Agent) settleOnce(ctx context.Context, m memory) (primaries map[string]settled, complete bool) {
+	primaries, complete = map[string]settled{}, true
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	turn := make(chan struct{}, parallel)
+	for _, monitor := range a.settings.Monitors {
+		all.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			s, known := m.remembered(monitor.Name)
+			whole := true
+			if !known {
+				s.primary, s.source, whole = fromMembers(monitor, a.members(ctx, monitor))
+			}
+			s.leaderEpoch = m.leaderEpoch(monitor.Name, a.myID)
+			mu.Lock()
+			defer mu.Unlock()
+			primaries[monitor.Name] = s
+			complete = complete && whole
+		})
+	}
+	all.Wait()
+	return primaries, complete
+}
+
+// members are the data nodes of one monitor: what their servers and their agents say.
+func (a *Agent) members(ctx context.Context, monitor boot.Monitor) []decision.Peer {
+	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
+	defer cancel()
+	subject := inspect.Subject{}
+	peers := make([]decision.Peer, len(monitor.Members))
+	var all sync.WaitGroup
+	for i, member := range monitor.Members {
+		peers[i] = decision.Peer{Name: member.Name, Index: i}
+		subject.Members = append(subject.Members, inspect.Member{Target: valkeyclient.Target{
+			Name: member.Name, Address: valkeyclient.Address{Host: member.Host, Port: member.Port}.String(),
+			Credentials: valkeyclient.Credentials{Username: monitor.AuthUser, Password: monitor.AuthPass},
+		}})
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+			defer cancel()
+			if report, err := a.agents.Report(ctx, member.Host); err == nil && report.Name == member.Name {
+				peers[i].Agent = report.Decision()
+			}
+		})
+	}
+	snapshot := inspect.Inspector{Clients: a.clients, ProbeTimeout: probeTimeout, Deadline: 2 * probeTimeout}.Look(ctx, subject)
+	all.Wait()
+	for i, m := range snapshot.Members {
+		if m.Answered() {
+			peers[i].Server = probe.ServerOf(m, func(address topology.Address) string { return nameAt(monitor.Members, address) })
+		}
+	}
+	return peers
+}

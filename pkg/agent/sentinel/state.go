@@ -1,0 +1,95 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package sentinel
+
+import (
+	"strconv"
+
+	"github.com/valkeykube/valkeykube/pkg/agent/probe"
+	"github.com/valkeykube/valkeykube/pkg/topology"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
+)
+
+// state is what a Sentinel's own file says. Sentinel rewrites it with every change, so that it is never behind.
+type state struct {
+	myID         string
+	currentEpoch int64
+	monitors     map[string]monitorState
+}
+
+type monitorState struct {
+	primary topology.Address
+	// configEpoch is that of the failover that made it the primary; leaderEpoch the last in which this Sentinel voted.
+	configEpoch, leaderEpoch int64
+}
+
+// readState takes out of a file what it understands.
+func readState(text string) (state, error) {
+	s := state{monitors: map[string]monitorState{}}
+	config, err := valkeyconf.Parse(text)
+	if err != nil {
+		return s, err
+	}
+	for _, directive := range config {
+		if directive.Name == "sentinel" && len(directive.Args) > 1 {
+			s.read(directive.Args[0], directive.Args[1:])
+		}
+	}
+	return s, nil
+}
+
+func (s *state) read(what string, args []string) {
+	number := func(i int) int64 {
+		if i >= len(args) {
+			return 0
+		}
+		n, _ := strconv.ParseInt(args[i], 10, 64)
+		return max(n, 0)
+	}
+	switch what {
+	case "myid":
+		s.myID = args[0]
+		return
+	case "current-epoch":
+		s.currentEpoch = number(0)
+		return
+	}
+	m := s.monitors[args[0]]
+	switch what {
+	case "monitor":
+		if len(args) < 3 {
+			return
+		}
+		m.primary = topology.Address{Host: args[1], Port: int(number(2))}
+	case "config-epoch":
+		m.configEpoch = number(1)
+	case "leader-epoch":
+		m.leaderEpoch = number(1)
+	default:
+		return
+	}
+	s.monitors[args[0]] = m
+}
+
+// report is the state for other agents.
+func (s state) report() *probe.Sentinel {
+	report := &probe.Sentinel{MyID: s.myID, CurrentEpoch: s.currentEpoch}
+	for name, m := range s.monitors {
+		if !m.primary.IsZero() {
+			report.Monitors = append(report.Monitors, probe.Monitor{
+				Name: name, Host: m.primary.Host, Port: m.primary.Port, ConfigEpoch: m.configEpoch,
+			})
+		}
+	}
+	return report
+}
+
+// stateFrom is the reverse of report.
+func stateFrom(report *probe.Sentinel) state {
+	s := state{myID: report.MyID, currentEpoch: report.CurrentEpoch, monitors: map[string]monitorState{}}
+	for _, m := range report.Monitors {
+		s.monitors[m.Name] = monitorState{primary: topology.Address{Host: m.Host, Port: m.Port}, configEpoch: m.ConfigEpoch}
+	}
+	return s
+}
