@@ -68,7 +68,7 @@ func (r *reconciler) carryOut(ctx context.Context, l *look, action plan.Action) 
 	case plan.RemoveNode:
 		outcome.Err = r.remove(ctx, l, plan.KindNode, a.Node, a.UID)
 	case plan.Replace:
-		outcome.Err = r.replace(ctx, a)
+		outcome.Skipped, outcome.Err = r.replace(ctx, l, a)
 	case plan.WritePasswords:
 		outcome.Err = r.writePasswords(ctx, l, a)
 	case plan.Follow:

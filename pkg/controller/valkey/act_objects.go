@@ -92,9 +92,20 @@ func (r *reconciler) remove(ctx context.Context, l *look, kind plan.Kind, name s
 	return client.IgnoreNotFound(r.client.Delete(ctx, object, client.Preconditions{UID: &uid}))
 }
 
-// replace authorises a node to replace its pod. The configuration names the node's uid.
-func (r *reconciler) replace(ctx context.Context, action plan.Replace) error {
-	return r.client.Apply(ctx, action.Config, client.FieldOwner(naming.FieldManager), client.ForceOwnership)
+// replace authorises a node to replace its pod. The configuration names the node's uid. Where it is done because no server runs in the pod,
+// that is looked at past the cache first.
+func (r *reconciler) replace(ctx context.Context, l *look, action plan.Replace) (skipped bool, err error) {
+	if action.IdlePod != "" {
+		pod := &corev1.Pod{}
+		err := r.reader.Get(ctx, types.NamespacedName{Namespace: l.Valkey.Namespace, Name: action.IdlePod}, pod)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return false, fmt.Errorf("look whether the pod is idle: %w", err)
+		case err == nil && !plan.IsIdle(pod):
+			return true, nil
+		}
+	}
+	return false, r.client.Apply(ctx, action.Config, client.FieldOwner(naming.FieldManager), client.ForceOwnership)
 }
 
 // writePasswords writes the Secret with the system passwords. It is made, or replaced at the version that was looked at, and never applied: a

@@ -118,6 +118,8 @@ type Replace struct {
 	Node     string
 	Revision string
 	Config   runtime.ApplyConfiguration
+	// Pod in which no server runs, which is why the node may be replaced at any time: to be made sure of. Empty: it does not matter.
+	IdlePod string
 }
 
 func (Apply) sealed()          {}

@@ -29,18 +29,19 @@ func (p *pass) handOverTarget(settledOnly bool) (string, bool) {
 	return best.Object.Name, true
 }
 
-// successor is the node to promote when the primary is lost: among the wanted replicas that answer and hold a complete copy the one that
-// lacks the least. One without data counts only where nobody that answers has any, and the lost primary had none either.
+// successor is the node to promote when the primary is lost: among the replicas that answer and hold a complete copy the one that lacks the
+// least, also if it is to be removed: its data come first. One without data counts only where nobody that answers has any, and the lost primary had none either.
 func (p *pass) successor() (topology.Candidate, bool) {
 	data := slices.ContainsFunc(p.o.Snapshot.Members, topology.Member.HasData)
 	var fit topology.Snapshot
-	for _, n := range p.wanted() {
+	for _, n := range p.o.Nodes {
 		m := p.member(n)
 		if m.Role == topology.RoleReplica && isUsable(n) && (m.HasData() || !data && p.mayBeEmpty(m)) {
 			fit.Members = append(fit.Members, m)
 		}
 	}
-	return fit.BestReplica(p.verdict.Node)
+	// The lost primary counts too if it answers, as a replica: then nobody is primary, and it may hold the most.
+	return fit.BestReplica("")
 }
 
 // isUsable tells whether the node stays for a while.

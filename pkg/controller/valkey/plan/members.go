@@ -22,7 +22,9 @@ func isGone(m topology.Member) bool {
 	return m.Reach.Class == topology.ReachUnreachable || m.Reach.Class == topology.ReachTimeout
 }
 
-// isIdle tells whether no server runs in the node's pod, so that replacing the pod takes nothing away.
+// IsIdle tells whether no server runs in the node's pod, so that replacing the pod takes nothing away.
+func IsIdle(pod *corev1.Pod) bool { return isIdle(pod) }
+
 func isIdle(pod *corev1.Pod) bool {
 	if pod == nil {
 		return true

@@ -87,9 +87,9 @@ type Memory struct {
 	// PrimaryKeys is how many keys the primary held when it was last seen. PrimaryKnown is false before that.
 	PrimaryKnown bool
 	PrimaryKeys  int64
-	// Rolling is the node whose pod was last replaced, since RollingSince, until it is in sync again.
-	Rolling      string
-	RollingSince time.Time
+	// Rolling is the node that was last allowed to replace its pod, by one of RollingRevision, since RollingSince, until it is back.
+	Rolling, RollingRevision string
+	RollingSince             time.Time
 	// Astray is what was wrong with whom a node follows, by node, in the last look.
 	Astray map[string]string
 	// Passwords are the system passwords that were last seen: a Secret that is lost is made again with them.

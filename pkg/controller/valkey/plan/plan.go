@@ -186,6 +186,7 @@ func (p *pass) remember() {
 	if known && isPrimary(m) && p.verdict.Confirmed {
 		memory.PrimaryKnown, memory.PrimaryKeys = true, m.Keys
 	}
+	p.followRoll()
 	if p.isAway() {
 		if memory.AwaySince.IsZero() {
 			memory.AwaySince = p.o.Now

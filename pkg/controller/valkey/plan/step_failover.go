@@ -46,9 +46,12 @@ func stepFailover(p *pass) decision {
 	return do(Promote{From: p.verdict.Node, To: to.Member.Name, Why: p.verdict.Message + "; " + to.Text})
 }
 
-// witness is a replica whose link to the primary is up and that has heard from it within the time.
+// witness is a replica whose link to the primary, which does not answer us, is up, and that has heard from it within the time.
 func (p *pass) witness(within time.Duration) (string, bool) {
 	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
+	if !isGone(leader) {
+		return "", false
+	}
 	for _, m := range p.o.Snapshot.Members {
 		if m.Reach.OK() && m.Role == topology.RoleReplica && follows(m, leader) && m.LinkUp && m.LastIO >= 0 && m.LastIO < within {
 			return m.Name, true

@@ -10,41 +10,47 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/desired"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/topology"
 	"github.com/valkeykube/valkeykube/pkg/topology/view"
 )
 
-// stepRoll lets nodes replace their pods: those without a running server or without a complete copy first, since they have nothing to lose,
-// then the replicas from the highest index, each only when all others are ready and in sync, then, after a hand-over, the node that was
-// primary. A primary alone is replaced only where its data outlive the pod, or a person agrees. Takes a pod away.
+// stepRoll lets nodes replace their pods: first those without a running server, which have nothing to lose, then those without a complete
+// copy, then the replicas from the highest index, each only when the last is back and all others are ready and in sync, then, after a
+// hand-over, the node that was primary. A primary alone is replaced only where its data outlive the pod, or a person agrees. Takes a pod away.
 func stepRoll(p *pass) decision {
-	p.followRoll()
-	var pending []Node
-	for _, n := range p.wanted() {
-		if n.Object.DeletionTimestamp == nil && n.Object.Status.PendingRevision != "" {
-			pending = append(pending, n)
-		}
-	}
-	if len(pending) == 0 {
+	pending := p.pending()
+	switch {
+	case len(pending) == 0:
 		return p.syncTimeout()
+	case len(p.o.Leaving) > 0:
+		return blocked(v1alpha1.ReasonScaling, "waits until "+p.o.Leaving[0].Name+" is gone")
+	}
+	if n, found := p.firstIdle(pending); found {
+		return p.replace(n)
 	}
 	for _, n := range pending {
 		if isAuthorised(n) {
 			return blocked(v1alpha1.ReasonRolling, n.Object.Name+" replaces its pod")
 		}
 	}
-	if rolling := p.plan.Memory.Rolling; rolling != "" {
-		if timeout := p.syncTimeout(); len(timeout.blocked) > 0 && !isPending(pending, rolling) {
-			return timeout
-		} else if !isPending(pending, rolling) {
+	if rolling := p.plan.Memory.Rolling; p.isRolling() {
+		if !isAmong(pending, rolling) {
 			return blocked(v1alpha1.ReasonRolling, rolling+" was replaced and is not in sync yet")
 		}
 		// It waits for another change, which may be what puts it right.
 		pending = slices.DeleteFunc(pending, func(n Node) bool { return n.Object.Name != rolling })
 	}
-	if n, found := p.nothingToLose(pending); found {
+	if n, found := p.incomplete(pending); found {
 		return p.replace(n)
 	}
-	if p.verdict.InFlight || !p.verdict.Confirmed {
+	if timeout := p.syncTimeout(); len(timeout.blocked) > 0 {
+		return timeout
+	}
+	switch {
+	case p.verdict.InFlight:
+		return blocked(v1alpha1.ReasonFailoverInProgress, "pods are not replaced while a failover is in flight")
+	case !p.verdict.Confirmed:
 		return blocked(v1alpha1.ReasonHeldUnhealthy, "pods are not replaced while the primary is not certain: "+p.verdict.Message)
 	}
 	for i := len(pending) - 1; i >= 0; i-- {
@@ -59,26 +65,48 @@ func stepRoll(p *pass) decision {
 	return p.whenOthersAreWell(primary, func() decision { return p.rollPrimary(primary) })
 }
 
-func isPending(pending []Node, name string) bool {
-	return slices.ContainsFunc(pending, func(n Node) bool { return n.Object.Name == name })
+// pending are the wanted nodes that ask for another pod.
+func (p *pass) pending() []Node {
+	var pending []Node
+	for _, n := range p.wanted() {
+		if n.Object.DeletionTimestamp == nil && n.Object.Status.PendingRevision != "" {
+			pending = append(pending, n)
+		}
+	}
+	return pending
 }
 
-// nothingToLose is a node that may be replaced whatever the others do: no server runs in its pod, or, with a primary that is certain, it
-// holds no complete copy. The others may be broken by the very thing that the change puts right.
-func (p *pass) nothingToLose(pending []Node) (Node, bool) {
-	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
-	for i := len(pending) - 1; i >= 0; i-- {
-		n := pending[i]
-		m := p.member(n)
-		unsynced := p.verdict.Confirmed && !p.verdict.InFlight && n.Object.Name != p.verdict.Node && m.Reach.OK() && !view.Synced(m, leader)
-		if isIdle(n.Pod) || unsynced {
+func isAmong(nodes []Node, name string) bool {
+	return slices.ContainsFunc(nodes, func(n Node) bool { return n.Object.Name == name })
+}
+
+// firstIdle is the first node in whose pod no server runs. It has nothing to lose, and may be what the others wait for: they may be broken
+// by the very thing that the change puts right.
+func (p *pass) firstIdle(pending []Node) (Node, bool) {
+	for _, n := range pending {
+		if isIdle(n.Pod) && !p.member(n).Answered() && !isAuthorised(n) {
 			return n, true
 		}
 	}
 	return Node{}, false
 }
 
-// whenOthersAreWell does what is to be done if every other node is ready and in sync.
+// incomplete is the last node that follows a primary that is certain, and holds no complete copy. The change may be what it needs for one.
+func (p *pass) incomplete(pending []Node) (Node, bool) {
+	if !p.verdict.Confirmed || p.verdict.InFlight {
+		return Node{}, false
+	}
+	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
+	for _, n := range slices.Backward(pending) {
+		m := p.member(n)
+		if m.Reach.OK() && m.Role == topology.RoleReplica && follows(m, leader) && !view.Synced(m, leader) {
+			return n, true
+		}
+	}
+	return Node{}, false
+}
+
+// whenOthersAreWell does what is to be done if the node is in sync and every other one is ready and in sync.
 func (p *pass) whenOthersAreWell(subject Node, then func() decision) decision {
 	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
 	if missing := wantedNodes(p.o.Valkey) - len(p.wanted()); missing > 0 {
@@ -86,17 +114,14 @@ func (p *pass) whenOthersAreWell(subject Node, then func() decision) decision {
 	}
 	for _, n := range p.wanted() {
 		if n.Object.Name == subject.Object.Name {
+			if !view.Synced(p.member(n), leader) {
+				return blocked(v1alpha1.ReasonHeldUnhealthy, n.Object.Name+" does not follow the primary, and may hold what no other node does")
+			}
 			continue
 		}
 		if m := p.member(n); !isUp(n) || !view.Synced(m, leader) {
-			if timeout := p.syncTimeout(); len(timeout.blocked) > 0 {
-				return timeout
-			}
 			return blocked(v1alpha1.ReasonHeldUnhealthy, fmt.Sprintf("%s waits until %s is ready and in sync", subject.Object.Name, n.Object.Name))
 		}
-	}
-	if len(p.o.Leaving) > 0 {
-		return blocked(v1alpha1.ReasonScaling, "waits until "+p.o.Leaving[0].Name+" is gone")
 	}
 	return then()
 }
@@ -123,32 +148,45 @@ func (p *pass) rollPrimary(n Node) decision {
 
 func (p *pass) replace(n Node) decision {
 	revision := n.Object.Status.PendingRevision
-	p.plan.Memory.Rolling, p.plan.Memory.RollingSince = n.Object.Name, p.o.Now
+	// A node without a server is replaced beside one that is not back yet; that one goes on being waited for.
+	if memory := &p.plan.Memory; !p.isRolling() || !isIdle(n.Pod) {
+		memory.Rolling, memory.RollingRevision, memory.RollingSince = n.Object.Name, revision, p.o.Now
+	}
 	spec := desired.ValkeyNodeSpec(p.o.Valkey, revision)
 	config := desired.ValkeyNode(p.o.Valkey, n.Object.Name, spec).WithUID(n.Object.UID)
-	return do(Replace{Node: n.Object.Name, Revision: revision, Config: config})
+	action := Replace{Node: n.Object.Name, Revision: revision, Config: config}
+	if n.Pod != nil && isIdle(n.Pod) {
+		action.IdlePod = n.Pod.Name
+	}
+	return do(action)
 }
 
-// followRoll remembers the node that was replaced last, and since when, until it is in sync again. After a restart of the controller it is
-// found again: the one that has done what it was authorised to and is not well.
+// followRoll remembers the node that was replaced last, and since when, until it is back. After a restart of the controller, in the middle of a
+// roll, it is found again: the one that may do, or has done, what it was authorised to and is not in sync.
 func (p *pass) followRoll() {
 	memory := &p.plan.Memory
 	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
-	there := false
-	for _, n := range p.wanted() {
-		well := isSettled(n) && view.Synced(p.member(n), leader)
-		replaced := n.Object.Spec.WorkloadRevision != "" && n.Object.Status.WorkloadRevision == n.Object.Spec.WorkloadRevision
-		switch {
-		case memory.Rolling == "" && (isAuthorised(n) || replaced && n.Object.Status.PendingRevision == "" && !isUp(n)):
-			memory.Rolling, memory.RollingSince = n.Object.Name, p.o.Now
-		case memory.Rolling == n.Object.Name && well:
-			memory.Rolling, memory.RollingSince = "", time.Time{}
+	underWay, there := len(p.pending()) > 0, false
+	for _, n := range p.o.Nodes {
+		spec, status := n.Object.Spec, n.Object.Status
+		synced := view.Synced(p.member(n), leader)
+		done := spec.WorkloadRevision != "" && status.WorkloadRevision == spec.WorkloadRevision
+		if memory.Rolling == "" && (isAuthorised(n) || underWay && done && (!isUp(n) || !synced && status.PendingRevision == "")) {
+			memory.Rolling, memory.RollingRevision, memory.RollingSince = n.Object.Name, spec.WorkloadRevision, p.o.Now
 		}
-		there = there || memory.Rolling == n.Object.Name
+		// A look may be older than the authorisation: then the node still asks for what it has been given.
+		back := isUp(n) && synced && status.PendingRevision != memory.RollingRevision && status.ObservedGeneration == n.Object.Generation &&
+			n.Pod.Annotations[naming.AnnotationRevision] == status.WorkloadRevision
+		there = there || memory.Rolling == n.Object.Name && !back
 	}
 	if !there {
-		memory.Rolling, memory.RollingSince = "", time.Time{}
+		memory.Rolling, memory.RollingRevision, memory.RollingSince = "", "", time.Time{}
 	}
+}
+
+// isRolling tells whether the node that was replaced last may still come back in time.
+func (p *pass) isRolling() bool {
+	return p.plan.Memory.Rolling != "" && len(p.syncTimeout().blocked) == 0
 }
 
 // syncTimeout says that the node that was replaced last takes too long.

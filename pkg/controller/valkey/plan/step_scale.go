@@ -23,14 +23,21 @@ func stepScale(p *pass) decision {
 	case p.verdict.InFlight:
 		return blocked(v1alpha1.ReasonFailoverInProgress, "no node is removed while a failover is in flight")
 	}
+	last := surplus[len(surplus)-1]
+	if rolling := p.plan.Memory.Rolling; p.isRolling() && !isAmong(surplus, rolling) {
+		return blocked(v1alpha1.ReasonRolling, "no node is removed while "+rolling+" is being replaced")
+	}
 	for _, n := range surplus {
 		if n.Object.Name == p.verdict.Node {
 			return p.handOver(v1alpha1.FailoverCauseRoll, fmt.Sprintf("%s is to be removed", n.Object.Name), false)
 		}
 	}
-	last := surplus[len(surplus)-1]
 	if last.Object.DeletionTimestamp != nil {
 		return blocked(v1alpha1.ReasonScaling, "waits until "+last.Object.Name+" is gone")
+	}
+	// Nobody knows what a node holds that does not answer: an empty primary is no proof that it is nothing.
+	if leader, _ := p.o.Snapshot.Member(p.verdict.Node); !leader.HasData() && !p.member(last).Reach.OK() {
+		return blocked(v1alpha1.ReasonHeldUnhealthy, last.Object.Name+" does not answer, and may hold data that the primary, which is empty, lacks")
 	}
 	return do(RemoveNode{Node: last.Object.Name, UID: last.Object.UID})
 }
