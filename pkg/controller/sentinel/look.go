@@ -6,6 +6,7 @@ package sentinel
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -65,6 +66,8 @@ func (r *reconciler) lookAtSentinel(ctx context.Context, target valkeyclient.Tar
 		var info valkeyclient.Info
 		info, err = client.Info(infoCtx, "server", "sentinel")
 		seen.Run, seen.Tilt = info["run_id"], info["sentinel_tilt"] == "1"
+		seconds, _ := strconv.Atoi(info["uptime_in_seconds"]) // without it, the process counts as young
+		seen.Uptime = time.Duration(seconds) * time.Second
 	}
 	// Whatever went wrong will go wrong again, and the look says what it is.
 	seen.View = r.inspector().Look(ctx, inspect.Subject{Sentinels: []valkeyclient.Target{target}}).Sentinels[0]

@@ -37,7 +37,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		if observed.Terminating, err = r.isTerminating(ctx, request.Namespace); err != nil {
 			return ctrl.Result{}, err
 		}
-		decided = plan.Compute(observed.Observed)
+		if observed.Terminating {
+			decided = plan.Compute(observed.Observed)
+		}
 	}
 	log := ctrl.LoggerFrom(ctx)
 	if len(decided.Actions) > 0 {

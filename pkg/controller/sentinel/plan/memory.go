@@ -9,8 +9,7 @@ import (
 )
 
 // Memory is what a process of the controller knows of what it set on the Sentinels and what they do not show: credentials, and settings
-// that SENTINEL MASTER does not list. It is lost with the process, and nothing depends on it: without it a Sentinel is believed to hold
-// what its boot settings say, until it cannot log in.
+// that SENTINEL MASTER does not list. It is lost with the process, and nothing depends on it but economy: see credentialsDue.
 type Memory map[Key]Record
 
 // Key is one monitor in one Sentinel process.

@@ -102,6 +102,8 @@ type Sentinel struct {
 	View topology.SentinelView
 	// Run identifies the running process: another one after each start.
 	Run string
+	// Uptime of the process.
+	Uptime time.Duration
 	// Tilt: the process distrusts its clock and acts on nothing.
 	Tilt bool
 }

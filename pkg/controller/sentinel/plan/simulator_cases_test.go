@@ -84,6 +84,7 @@ func TestASetComesUpRegistersAndRests(t *testing.T) {
 func TestAnotherControllerWritesNothing(t *testing.T) {
 	w := newWorld(t, "a")
 	w.settle()
+	w.now = w.now.Add(mountLag)
 	w.memory = Memory{}
 	w.wantIdle()
 }
@@ -273,6 +274,18 @@ func TestAChangedPasswordAndSettingReachEverySentinel(t *testing.T) {
 	if got := w.sentinels[0].monitors["a"].settings["down-after-milliseconds"]; got != "30000" {
 		t.Errorf("down-after-milliseconds is %s after it was taken out of the spec", got)
 	}
+}
+
+func TestASentinelThatStartedWithOldBootSettingsGetsTheNewPassword(t *testing.T) {
+	w := newWorld(t, "a")
+	w.settle()
+	// It looks well: the nodes let anybody in. But the password is an old one.
+	w.startSentinel(1)
+	w.sentinels[1].monitors["a"].password = "old"
+	w.valkeys["a"].open = true
+	w.settle()
+	w.wantRegistered("a")
+	w.wantIdle()
 }
 
 func TestCredentialsAreSetAgainWhereASentinelCannotLogIn(t *testing.T) {

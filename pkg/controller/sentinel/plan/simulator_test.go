@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -27,17 +28,22 @@ var errRefused = errors.New("refused")
 func (w *world) observe() Observed {
 	ctx, get := context.Background(), metav1.GetOptions{}
 	o := Observed{
-		Now: w.now, Set: w.set, Memory: w.memory,
+		Now: w.now, Set: w.set, Memory: w.memory, Settled: w.settled,
 		Environment: Environment{AgentImage: "agent:1", DNS: boot.DNS{Upstreams: []string{"10.0.0.10"}, ClusterDomain: testDomain}, SystemNamespace: "system"},
 	}
-	o.Objects.Passwords = must(w.kube.CoreV1().Secrets(testNamespace).Get(ctx, naming.SentinelPasswordsSecret(testSet), get))
-	o.Objects.Boot = must(w.kube.CoreV1().Secrets(testNamespace).Get(ctx, naming.SentinelBootSecret(testSet), get))
+	o.Objects.Passwords = live(w.kube.CoreV1().Secrets(testNamespace).Get(ctx, naming.SentinelPasswordsSecret(testSet), get))
+	o.Objects.Boot = live(w.kube.CoreV1().Secrets(testNamespace).Get(ctx, naming.SentinelBootSecret(testSet), get))
 	o.Noted = NotedSettings(w.set, o.Objects.Boot)
-	o.Objects.Service = must(w.kube.CoreV1().Services(testNamespace).Get(ctx, naming.SentinelWorkload(testSet), get))
-	o.Objects.Budget = must(w.kube.PolicyV1().PodDisruptionBudgets(testNamespace).Get(ctx, naming.SentinelWorkload(testSet), get))
-	o.Objects.Role = must(w.kube.RbacV1().Roles(testNamespace).Get(ctx, naming.SentinelAPIServerRole(testSet), get))
-	o.Objects.RoleBinding = must(w.kube.RbacV1().RoleBindings(testNamespace).Get(ctx, naming.SentinelAPIServerRole(testSet), get))
+	o.Objects.Service = live(w.kube.CoreV1().Services(testNamespace).Get(ctx, naming.SentinelWorkload(testSet), get))
+	o.Objects.Budget = live(w.kube.PolicyV1().PodDisruptionBudgets(testNamespace).Get(ctx, naming.SentinelWorkload(testSet), get))
+	o.Objects.Role = live(w.kube.RbacV1().Roles(testNamespace).Get(ctx, naming.SentinelAPIServerRole(testSet), get))
+	o.Objects.RoleBinding = live(w.kube.RbacV1().RoleBindings(testNamespace).Get(ctx, naming.SentinelAPIServerRole(testSet), get))
 	o.Objects.Workload = w.workload()
+	for _, object := range []metav1.Object{o.Objects.Service, o.Objects.Budget, o.Objects.Role, o.Objects.RoleBinding, o.Objects.Boot} {
+		if object != nil && !reflect.ValueOf(object).IsNil() {
+			object.SetResourceVersion(fmt.Sprint(w.applied))
+		}
+	}
 	o.Objects.Pods = map[string]*corev1.Pod{}
 	for name, pod := range w.pods {
 		o.Objects.Pods[name] = pod.DeepCopy()
@@ -59,7 +65,8 @@ func (w *world) observe() Observed {
 	return o
 }
 
-func must[T any](object *T, err error) *T {
+// live is an object, if there is one.
+func live[T any](object *T, err error) *T {
 	if err != nil {
 		return nil
 	}
@@ -92,6 +99,7 @@ func (w *world) look(index int) Sentinel {
 	if !ok || sentinel.silent {
 		return seen
 	}
+	seen.Uptime = w.now.Sub(sentinel.bornAt)
 	seen.Run, seen.View.Reach.Class, seen.View.MyID, seen.View.Monitors = sentinel.run, topology.ReachOK, w.id(index), map[string]topology.MonitorView{}
 	for name, m := range sentinel.monitors {
 		seen.View.Monitors[name] = w.monitorView(name, m)
@@ -111,7 +119,7 @@ func (w *world) monitorView(name string, m *modelMonitor) topology.MonitorView {
 	}
 	for _, valkey := range w.valkeys {
 		for _, node := range valkey.nodes {
-			if node.address == m.primary && node.up && m.password == valkey.password {
+			if node.address == m.primary && node.up && valkey.letsIn(m) {
 				at.SubjectDown, at.Disconnected = false, false
 				if !node.primary {
 					at.ReportedRole = topology.RoleReplica
@@ -172,7 +180,7 @@ func (w *world) pass() Plan {
 		}
 		outcomes = append(outcomes, outcome)
 	}
-	w.memory = Learn(observed, done, outcomes)
+	w.memory, w.settled = Learn(observed, done, outcomes), done.Settled
 	status := Status(observed, done, outcomes, w.memory)
 	w.set.Status = status
 	w.last = done

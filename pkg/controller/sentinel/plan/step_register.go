@@ -14,6 +14,9 @@ import (
 // retryCredentials is how long after credentials were set they are set again, while a Sentinel still cannot use them.
 const retryCredentials = time.Minute
 
+// mountLag is how long after a change of the boot settings a pod may still see the old ones. The kubelet takes up to about two minutes.
+const mountLag = 3 * time.Minute
+
 // stepRegister has every Sentinel that answers monitor every Valkey at its real primary, with the quorum, settings and credentials asked
 // for. It works on what each Sentinel says now: one that came back empty is told everything, one that is as it should be nothing. It writes
 // nothing about a monitor while a failover is in flight for it, and nothing at all until the primary is known: a monitor that is
@@ -116,23 +119,25 @@ func (d *draft) adjustments(m *monitor, at held) []Action {
 	return append(due, d.settingsDue(m, at, false)...)
 }
 
-// credentialsDue tells whether a Sentinel has to be told how to log in. It does not say what it holds, so: when we know that it holds
-// others, or when it cannot reach a primary that we can reach. One that we know nothing of, and that can log in, is believed to hold the
-// right ones; so a controller that starts anew sends nothing.
+// credentialsDue tells whether a Sentinel has to be told how to log in. It does not say what it holds, and one that holds the wrong password
+// may look well and yet be unable to fail over: where the nodes' default user is open, it is that user. So it is told whenever we are not
+// sure. We are when we told the process ourselves; and when this controller has only just started, about processes that have run for so
+// long that they began with the boot settings in force: then nothing is sent.
 func (d *draft) credentialsDue(m *monitor, at held) bool {
 	record, _ := d.record(at.run, m.name)
-	known := record.Credentials != ""
-	if known && record.Credentials != m.hash {
+	if record.Credentials != "" && record.Credentials != m.hash {
 		return true
 	}
 	if at.view.SubjectDown || at.view.Disconnected {
 		weReachIt := m.valkey.Members != nil && !m.primary.IsZero()
 		return weReachIt && (!record.Confirmed || d.Now.Sub(record.SetAt) >= retryCredentials)
 	}
-	if known {
+	if record.Credentials != "" {
 		return false
 	}
-	if noted, ok := d.notedMonitor(m.name); ok && (noted.AuthUser != m.user || noted.AuthPass != string(m.password)) {
+	noted, ok := d.notedMonitor(m.name)
+	current := ok && noted.AuthUser == m.user && noted.AuthPass == string(m.password)
+	if !current || len(d.Memory) > 0 || d.Sentinels[at.index].Uptime < mountLag {
 		return true
 	}
 	record = record.clone()

@@ -44,7 +44,10 @@ type world struct {
 	sentinels map[int]*modelSentinel
 	pods      map[string]*corev1.Pod
 	memory    Memory
-	names     int
+	settled   map[string]string
+	// applied counts writes to the API, and is the version of everything in it.
+	applied int
+	names   int
 	// last is the last plan, writes counts what it sent to Sentinels and API.
 	last   Plan
 	writes int
@@ -54,6 +57,7 @@ type modelValkey struct {
 	object   *v1alpha1.Valkey
 	selected bool
 	password string
+	open     bool // lets Sentinels in with any password
 	nodes    []*modelNode
 }
 
@@ -120,6 +124,8 @@ func (v *modelValkey) attach() {
 		}
 	}
 }
+
+func (v *modelValkey) letsIn(m *modelMonitor) bool { return v.open || m.password == v.password }
 
 func (v *modelValkey) primary() *modelNode {
 	for _, node := range v.nodes {
@@ -219,7 +225,7 @@ func (w *world) discover(index int, name string, m *modelMonitor) {
 	}
 	for _, valkey := range w.valkeys {
 		primary := valkey.primary()
-		if primary == nil || !primary.up || primary.address != m.primary || m.password != valkey.password {
+		if primary == nil || !primary.up || primary.address != m.primary || !valkey.letsIn(m) {
 			continue
 		}
 		for _, node := range valkey.nodes {
@@ -236,12 +242,14 @@ func (w *world) workload() *appsv1.StatefulSet {
 	if err != nil {
 		return nil
 	}
+	workload.ResourceVersion = fmt.Sprint(w.applied)
 	return workload
 }
 
 // apply sends a configuration to the fake API.
 func (w *world) apply(config any) error {
 	ctx, options := context.Background(), metav1.ApplyOptions{FieldManager: naming.FieldManager, Force: true}
+	w.applied++
 	var err error
 	switch config := config.(type) {
 	case *corev1ac.SecretApplyConfiguration:
