@@ -36,6 +36,8 @@ type Cluster struct {
 	Name  string
 	Slot  int
 	Nodes []Node
+	// Root is the folder that has the cluster's own.
+	Root string
 }
 
 // Node is a network namespace with a kubelet and a container runtime of its own.
@@ -55,14 +57,17 @@ type Node struct {
 }
 
 // New lays out the cluster of that name in that slot.
-func New(name string, slot int) (Cluster, error) {
+func New(name string, slot int) (Cluster, error) { return Below(StateRoot, name, slot) }
+
+// Below is New with another folder for the files.
+func Below(root, name string, slot int) (Cluster, error) {
 	if !validName.MatchString(name) {
 		return Cluster{}, fmt.Errorf("cluster name %q: use up to 20 of a-z, 0-9 and -, starting with a letter", name)
 	}
 	if slot < 0 || slot >= MaxSlots {
 		return Cluster{}, fmt.Errorf("cluster slot %d: there are %d", slot, MaxSlots)
 	}
-	c := Cluster{Name: name, Slot: slot}
+	c := Cluster{Name: name, Slot: slot, Root: root}
 	for i := 1; i <= NodeCount; i++ {
 		node := fmt.Sprintf("node-%d", i)
 		dir := filepath.Join(c.Dir(), "nodes", node)
@@ -94,7 +99,7 @@ func (c Cluster) Node(name string) (Node, error) {
 // Netns is the network namespace of the control plane.
 func (c Cluster) Netns() string { return "vk-" + c.Name + "-cp" }
 
-// Address is the control plane's address on the nodes' network; Prefix is that network's length.
+// Address is the control plane's address on the nodes' network.
 func (c Cluster) Address() string { return fmt.Sprintf("172.30.%d.1", c.Slot) }
 
 // PrefixLength is the length of the network of the nodes and the control plane.
@@ -116,7 +121,7 @@ func (c Cluster) Cgroup() string { return "/valkeykube-" + c.Name }
 func (c Cluster) DaemonCgroup(daemon string) string { return c.Cgroup() + "/daemons/" + daemon }
 
 // Dir is the folder of everything that the cluster keeps.
-func (c Cluster) Dir() string { return filepath.Join(StateRoot, c.Name) }
+func (c Cluster) Dir() string { return filepath.Join(c.Root, c.Name) }
 
 // Path is a place below Dir.
 func (c Cluster) Path(elements ...string) string {

@@ -118,7 +118,7 @@ func (r Registry) Claim(name string, usable func(plan.Cluster) bool) (Entry, err
 		taken[entry.Slot] = true
 	}
 	for slot := range plan.MaxSlots {
-		cluster, err := plan.New(name, slot)
+		cluster, err := plan.Below(r.root, name, slot)
 		if err != nil {
 			return Entry{}, err
 		}
