@@ -56,7 +56,7 @@ func (r *reconciler) follow(ctx context.Context, l *look, action plan.Follow) (s
 // lookAgain is a fresh look at some nodes.
 func (r *reconciler) lookAgain(ctx context.Context, l *look, nodes ...string) topology.Snapshot {
 	var some inspect.Subject
-	for _, member := range subject(l).Members {
+	for _, member := range r.subject(l).Members {
 		for _, name := range nodes {
 			if member.Target.Name == name {
 				some.Members = append(some.Members, member)
@@ -67,7 +67,7 @@ func (r *reconciler) lookAgain(ctx context.Context, l *look, nodes ...string) to
 }
 
 func (r *reconciler) node(l *look, name string) (valkeyclient.Node, error) {
-	return r.clients(l).Node(target(name, nodeHost(l, name), naming.PortValkey, l.nodePassword))
+	return r.clients(l).Node(target(name, r.address(l.Valkey.Namespace, name), l.nodePassword))
 }
 
 // promote makes a replica the primary, if the lost one still is lost.
@@ -110,7 +110,7 @@ func (r *reconciler) change(ctx context.Context, l *look, of claim, request oper
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	result, err := operation.Failover{Clients: r.clients(l)}.Do(ctx, subject(l), request)
+	result, err := operation.Failover{Clients: r.clients(l)}.Do(ctx, r.subject(l), request)
 	outcome.Operation, outcome.Duration, outcome.Err = claimed.DeepCopy(), result.Duration, err
 	switch {
 	case err != nil:

@@ -8,7 +8,6 @@ import (
 	"context"
 	"net"
 	"slices"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,10 +22,10 @@ import (
 // ask asks every server and Sentinel what it is, all at once, each for at most patience.
 func (r *reconciler) ask(ctx context.Context, l *look, patience time.Duration) topology.Snapshot {
 	inspector := inspect.Inspector{Clients: r.clients(l), ProbeTimeout: patience, Deadline: 2 * patience, Now: r.now}
-	snapshot := inspector.Look(ctx, subject(l))
+	snapshot := inspector.Look(ctx, r.subject(l))
 	for _, n := range l.Nodes {
 		if !mayAnswer(n.Pod, naming.ContainerServer) {
-			address := topology.Address{Host: nodeHost(l, n.Object.Name), Port: naming.PortValkey}
+			address := r.address(l.Valkey.Namespace, n.Object.Name)
 			snapshot.Members = append(snapshot.Members, topology.Member{Name: n.Object.Name, Address: address, Reach: noServer(r.now())})
 		}
 	}
@@ -40,27 +39,23 @@ func (r *reconciler) ask(ctx context.Context, l *look, patience time.Duration) t
 }
 
 // subject is every server and Sentinel that may answer, at the host names by which they know each other.
-func subject(l *look) inspect.Subject {
+func (r *reconciler) subject(l *look) inspect.Subject {
 	subject := inspect.Subject{Monitor: v1alpha1.EffectiveMonitorName(l.Valkey)}
 	for _, n := range l.Nodes {
 		if mayAnswer(n.Pod, naming.ContainerServer) {
 			subject.Members = append(subject.Members, inspect.Member{
-				Target:  target(n.Object.Name, nodeHost(l, n.Object.Name), naming.PortValkey, l.nodePassword),
+				Target:  target(n.Object.Name, r.address(l.Valkey.Namespace, n.Object.Name), l.nodePassword),
 				Aliases: []string{n.Pod.Status.PodIP},
 			})
 		}
 	}
 	for i, name := range sentinelNames(l.Monitoring.Set) {
 		if mayAnswer(l.sentinelPods[name], naming.ContainerSentinel) {
-			host := naming.SentinelHost(l.Monitoring.Set.Name, i, l.Valkey.Namespace, l.Environment.DNS.ClusterDomain)
-			subject.Sentinels = append(subject.Sentinels, target(name, host, naming.PortSentinel, l.sentinelPassword))
+			address := r.sentinelAddress(l.Monitoring.Set, i)
+			subject.Sentinels = append(subject.Sentinels, target(name, address, l.sentinelPassword))
 		}
 	}
 	return subject
-}
-
-func nodeHost(l *look, node string) string {
-	return naming.NodeHost(node, l.Valkey.Namespace, l.Environment.DNS.ClusterDomain)
 }
 
 // sentinelNames are the pods of a set, by index.
@@ -115,8 +110,8 @@ func noServer(now time.Time) topology.Reach {
 	return topology.Reach{Class: topology.ReachUnreachable, Text: "no pod with an address", When: now}
 }
 
-func target(name, host string, port int, password string) valkeyclient.Target {
-	of := valkeyclient.Target{Name: name, Address: net.JoinHostPort(host, strconv.Itoa(port))}
+func target(name string, address topology.Address, password string) valkeyclient.Target {
+	of := valkeyclient.Target{Name: name, Address: address.String()}
 	if password != "" {
 		of.Credentials = valkeyclient.Credentials{Username: naming.UserOperator, Password: password}
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/topology"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
 
@@ -64,6 +65,13 @@ func Setup(mgr ctrl.Manager, deps Dependencies) error {
 		reader: mgr.GetAPIReader(),
 		events: mgr.GetEventRecorder(naming.FieldManager),
 		now:    time.Now,
+		address: func(namespace, node string) topology.Address {
+			return topology.Address{Host: naming.NodeHost(node, namespace, deps.Environment.DNS.ClusterDomain), Port: naming.PortValkey}
+		},
+		sentinelAddress: func(set *v1alpha1.ValkeySentinel, index int) topology.Address {
+			host := naming.SentinelHost(set.Name, index, set.Namespace, deps.Environment.DNS.ClusterDomain)
+			return topology.Address{Host: host, Port: naming.PortSentinel}
+		},
 	}
 	r.routes.client = r.client
 	switches := make(chan event.GenericEvent)
@@ -162,7 +170,11 @@ type reconciler struct {
 	reader client.Reader
 	events events.EventRecorder
 	now    func() time.Time
-	routes routes
+	// address is where a node is for its peers. It is that of its pod below its governing Service, except in tests.
+	address func(namespace, node string) topology.Address
+	// sentinelAddress is the same for the Sentinel with this index.
+	sentinelAddress func(set *v1alpha1.ValkeySentinel, index int) topology.Address
+	routes          routes
 	userSecrets
 	expectations
 	recollections

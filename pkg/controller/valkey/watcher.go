@@ -17,6 +17,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/topology"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
 
@@ -55,11 +56,11 @@ func (w *watcher) compareRoster(ctx context.Context) {
 		ctrl.LoggerFrom(ctx).Error(err, "list the ValkeySentinels to listen to")
 		return
 	}
-	wanted := map[types.NamespacedName]string{}
+	wanted := map[types.NamespacedName]listening{}
 	for i := range sets.Items {
 		set := &sets.Items[i]
-		for _, pod := range sentinelNames(set) {
-			wanted[types.NamespacedName{Namespace: set.Namespace, Name: pod}] = set.Name
+		for index, pod := range sentinelNames(set) {
+			wanted[types.NamespacedName{Namespace: set.Namespace, Name: pod}] = listening{set: set.Name, address: w.r.sentinelAddress(set, index)}
 		}
 	}
 	w.mu.Lock()
@@ -70,20 +71,26 @@ func (w *watcher) compareRoster(ctx context.Context) {
 			delete(w.running, key)
 		}
 	}
-	for key, set := range wanted {
+	for key, to := range wanted {
 		if _, runs := w.running[key]; !runs {
-			listening, cancel := context.WithCancel(ctx)
+			ending, cancel := context.WithCancel(ctx)
 			w.running[key] = cancel
-			go w.listen(listening, key, set)
+			go w.listen(ending, key, to)
 		}
 	}
 }
 
+// listening is what is needed to reach a Sentinel.
+type listening struct {
+	set     string
+	address topology.Address
+}
+
 // listen keeps a subscription to one Sentinel, with growing pauses while it cannot be had.
-func (w *watcher) listen(ctx context.Context, key types.NamespacedName, set string) {
+func (w *watcher) listen(ctx context.Context, key types.NamespacedName, to listening) {
 	pause := resubscribeFirst
 	for ctx.Err() == nil {
-		heard := w.subscribe(ctx, key, set)
+		heard := w.subscribe(ctx, key, to)
 		if heard {
 			pause = resubscribeFirst
 		}
@@ -96,8 +103,8 @@ func (w *watcher) listen(ctx context.Context, key types.NamespacedName, set stri
 }
 
 // subscribe listens until the connection is lost, and tells whether it ever stood.
-func (w *watcher) subscribe(ctx context.Context, key types.NamespacedName, set string) (heard bool) {
-	target, found := w.target(ctx, key, set)
+func (w *watcher) subscribe(ctx context.Context, key types.NamespacedName, to listening) (heard bool) {
+	target, found := w.target(ctx, key, to)
 	if !found {
 		return false
 	}
@@ -123,17 +130,18 @@ func (w *watcher) subscribe(ctx context.Context, key types.NamespacedName, set s
 }
 
 // target is the Sentinel at its pod's address.
-func (w *watcher) target(ctx context.Context, key types.NamespacedName, set string) (valkeyclient.Target, bool) {
+func (w *watcher) target(ctx context.Context, key types.NamespacedName, to listening) (valkeyclient.Target, bool) {
 	pod := &corev1.Pod{}
 	if err := w.r.client.Get(ctx, key, pod); err != nil || !mayAnswer(pod, naming.ContainerSentinel) {
 		return valkeyclient.Target{}, false
 	}
 	secret := &corev1.Secret{}
-	secretKey := types.NamespacedName{Namespace: key.Namespace, Name: naming.SentinelPasswordsSecret(set)}
+	secretKey := types.NamespacedName{Namespace: key.Namespace, Name: naming.SentinelPasswordsSecret(to.set)}
 	if err := w.r.client.Get(ctx, secretKey, secret); err != nil {
 		return valkeyclient.Target{}, false
 	}
-	return target(key.Name, pod.Status.PodIP, naming.PortSentinel, string(secret.Data[naming.UserOperator])), true
+	at := topology.Address{Host: pod.Status.PodIP, Port: to.address.Port}
+	return target(key.Name, at, string(secret.Data[naming.UserOperator])), true
 }
 
 // tell wakes the router for the Valkeys of the namespace that are monitored under the name; all of mode Sentinel if it is empty.

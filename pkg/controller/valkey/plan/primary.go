@@ -117,7 +117,10 @@ func recorded(o *Observed) string {
 			return to.Name
 		}
 	}
-	for _, name := range []string{o.Valkey.Status.Primary, hint(o)} {
+	if _, known := o.Snapshot.Member(o.Valkey.Status.Primary); known {
+		return o.Valkey.Status.Primary
+	}
+	if name := hint(o); name != "" {
 		if _, known := o.Snapshot.Member(name); known {
 			return name
 		}

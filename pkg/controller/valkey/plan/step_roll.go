@@ -137,8 +137,9 @@ func (p *pass) rollPrimary(n Node) decision {
 		}
 		return p.handOver(v1alpha1.FailoverCauseRoll, n.Object.Name+" is to be replaced", true)
 	}
-	m := p.member(n)
-	if p.o.Valkey.Spec.Persistence == nil && m.Keys > 0 && !approved {
+	// A Deployment is a cache by declaration: a new pod begins empty, and that is all right.
+	isCache := p.o.Valkey.Spec.WorkloadType == v1alpha1.WorkloadTypeDeployment
+	if m := p.member(n); p.o.Valkey.Spec.Persistence == nil && !isCache && m.HasData() && !approved {
 		return blocked(v1alpha1.ReasonHeldNobodyToTakeOver, fmt.Sprintf(
 			"%s holds the only copy of its data, in memory; add a replica, or give the data up with the annotation %s=%s",
 			n.Object.Name, v1alpha1.AnnotationApprovePrimaryRoll, revision))
