@@ -128,6 +128,17 @@ func stepTerminating(d *draft) {
 
 // stepPace says when to look again.
 func stepPace(d *draft) {
+	for i := range d.plan.size {
+		if !d.reachOf(i).OK() {
+			d.unwell = true
+			continue
+		}
+		for _, view := range d.Sentinels[i].View.Monitors {
+			d.unwell = d.unwell || !isQuiet(view)
+			// Right after a monitor was registered the Sentinels find each other within two seconds.
+			d.waiting = d.waiting || !view.QuorumOK
+		}
+	}
 	switch {
 	case d.waiting:
 		d.plan.RequeueAfter = lookSoon

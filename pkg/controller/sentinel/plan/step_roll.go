@@ -39,6 +39,9 @@ func stepRoll(d *draft) {
 	}
 	d.waiting = true
 	switch why := d.whyNotReplace(next); {
+	case live.Status.ObservedGeneration < live.Generation:
+		// Its controller would make the pod again as it was.
+		d.block(v1alpha1.ReasonRolling, "%d of %d Sentinel pods are outdated; the StatefulSet is not up to date yet", d.plan.rolling, d.plan.size)
 	case why != "":
 		d.block(v1alpha1.ReasonHeldUnhealthy, "%d of %d Sentinel pods are outdated; %s is replaced when %s", d.plan.rolling, d.plan.size, next.Name, why)
 	case d.disruptive || d.isRegistering():

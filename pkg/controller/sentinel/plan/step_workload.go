@@ -56,8 +56,26 @@ func stepWorkload(d *draft) {
 	}
 	if live == nil {
 		d.waiting = true
+		if !d.hasBoot() {
+			// Pods that cannot mount their settings try again later and later.
+			d.block(v1alpha1.ReasonStarting, "the Sentinels are made when their settings are there")
+			return
+		}
 	}
 	ensure(d, live, action)
+}
+
+// hasBoot tells whether the boot settings are there, or are being made.
+func (d *draft) hasBoot() bool {
+	if isOwned(d, d.Objects.Boot) {
+		return true
+	}
+	for _, action := range d.plan.Actions {
+		if apply, ok := action.(Apply); ok && apply.Name == naming.SentinelBootSecret(d.Set.Name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *draft) workloadInput(size int) desired.SentinelInput {
