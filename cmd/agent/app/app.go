@@ -87,7 +87,9 @@ func runInstall(args []string, stderr io.Writer) int {
 }
 
 // logger writes one key=value line an entry to standard error; standard output is the server's.
-func logger(stderr io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(stderr, nil)).With("agent", Version()) }
+func logger(stderr io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(stderr, nil)).With("agent", Version())
+}
 
 func code(code int, err error, stderr io.Writer) int {
 	if err == nil {

@@ -60,7 +60,10 @@ type Outcome struct {
 	Ask     Ask
 	// Target is the peer with the best copy, with Ask. For AskFailover it may be empty: whoever the Sentinels choose.
 	Target string
-	Code   Code
+	// Unpromotable, with StartReplica: the node is empty in a set that has data, and must not be promoted before it has its first
+	// copy. The Sentinels would promote it if it is all they see while a primary with data is only slow to start.
+	Unpromotable bool
+	Code         Code
 	// Reason is for people.
 	Reason string
 }
@@ -76,6 +79,12 @@ func (o Outcome) NeedsNotice() bool {
 
 // Decide says what the node does, seeing what it sees. It is total: there is an outcome for every input.
 func Decide(in Input) Outcome {
+	outcome := in.decide()
+	outcome.Unpromotable = outcome.Action == StartReplica && in.Mode == ModeSentinel && !in.Self.HasData && !in.isNew()
+	return outcome
+}
+
+func (in Input) decide() Outcome {
 	if len(in.Peers) == 0 {
 		return Outcome{Action: StartPrimary, Code: CodeAlone, Reason: "there is no other member"}
 	}

@@ -163,3 +163,24 @@ func TestWhoIsNamed(t *testing.T) {
 		"the record of a primary":        {look(as("v-1"), record(isPrimary, "", 5), data(onA(5)), complete, deciding("v-0", "", ""), deciding("v-2", "", "")), "primary Named"},
 	})
 }
+
+func TestAnEmptyReplicaIsNotToBePromoted(t *testing.T) {
+	named := sentinels(1, "v-1", "v-1", "v-1")
+	cases := map[string]struct {
+		in   Input
+		want bool
+	}{
+		"empty, beside data":  {look(hint("v-1"), named, primary("v-1", onB(9))), true},
+		"empty, of a new set": {look(named, primary("v-1", onB(9)), emptied("v-1")), false},
+		"with data":           {look(hint("v-1"), named, data(onA(5)), primary("v-1", onB(9))), false},
+		"no Sentinels":        {look(hint("v-1"), primary("v-1", onB(9))), false},
+		"not a replica":       {look(hint("v-0"), sentinels(1, "v-0", "v-0", "v-0")), false},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			if outcome := Decide(test.in); outcome.Unpromotable != test.want {
+				t.Errorf("got %+v", outcome)
+			}
+		})
+	}
+}

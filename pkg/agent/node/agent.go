@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/agent/dataset"
-	"github.com/valkeykube/valkeykube/pkg/agent/decision"
 	"github.com/valkeykube/valkeykube/pkg/agent/probe"
 	"github.com/valkeykube/valkeykube/pkg/agent/process"
 	"github.com/valkeykube/valkeykube/pkg/agent/record"
@@ -146,7 +145,7 @@ func (a *Agent) recordFile() string { return filepath.Join(a.options.DataDir, fi
 // launch renders the configuration and starts the server.
 func (a *Agent) launch(base valkeyconf.Config, begin start, disk dataset.Disk) error {
 	text, err := a.options.render(base, launch{
-		self: begin.set.self, follow: begin.follow, disk: disk, unpromotable: begin.unpromotable(disk),
+		self: begin.set.self, follow: begin.follow, disk: disk, unpromotable: begin.unpromotable,
 	})
 	if err != nil {
 		return fmt.Errorf("render the server's configuration: %w", err)
@@ -262,10 +261,4 @@ func decisionText(d probe.Decision) string {
 		return "looking around before the start"
 	}
 	return fmt.Sprintf("%s: %s", d.Code, d.Reason)
-}
-
-// unpromotable: an empty replica must not be promoted before it has its first copy. Sentinel would promote it if it is the
-// only one it sees while a primary with data is only slow to start.
-func (s start) unpromotable(disk dataset.Disk) bool {
-	return s.set.Mode == decision.ModeSentinel && !s.follow.IsZero() && !disk.HasData()
 }

@@ -22,7 +22,9 @@ type start struct {
 	set set
 	// follow is zero for a primary.
 	follow topology.Address
-	err    error
+	// unpromotable: see decision.Outcome.
+	unpromotable bool
+	err          error
 }
 
 // decide looks around until the decision is to start.
@@ -48,7 +50,7 @@ func (a *Agent) decide(ctx context.Context, disk dataset.Disk) start {
 		last = outcome
 		switch {
 		case outcome.Action == decision.StartReplica:
-			return start{set: s, follow: s.addressOf(outcome.Primary)}
+			return start{set: s, follow: s.addressOf(outcome.Primary), unpromotable: outcome.Unpromotable}
 		case outcome.Action == decision.StartPrimary && (intends || !outcome.NeedsNotice()):
 			return start{set: s}
 		case outcome.Action == decision.StartPrimary:

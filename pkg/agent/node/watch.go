@@ -17,8 +17,12 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
-// watchEvery is how often the running server is looked at, for the record.
-const watchEvery = time.Second
+const (
+	// watchEvery is how often the running server is looked at, for the record.
+	watchEvery = time.Second
+	// hurryEvery is how often while something waits to be undone: Sentinel reads a replica's priority every 10 s only.
+	hurryEvery = 100 * time.Millisecond
+)
 
 // own is the target of this node's own server, which is asked over loopback.
 func (a *Agent) own() valkeyclient.Target {
@@ -36,22 +40,20 @@ func (a *Agent) lookAtSelf(ctx context.Context) topology.Member {
 // watch keeps the record while the server runs, and undoes once what only its start needed.
 func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, disk dataset.Disk) {
 	pending := a.afterStart(begin, base, disk)
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for {
+	for noted := (time.Time{}); ctx.Err() == nil; {
 		m := a.lookAtSelf(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if m.Reach.OK() {
+		if m.Reach.OK() && time.Since(noted) >= watchEvery {
+			noted = time.Now()
 			a.note(ctx, m)
+		}
+		rest := watchEvery
+		if m.Reach.OK() {
 			pending = a.carryOut(ctx, pending, m)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
+		if len(pending) > 0 {
+			rest = hurryEvery
 		}
+		pause(ctx, rest)
 	}
 }
 
@@ -111,7 +113,7 @@ type task struct {
 // afterStart is what only the start needed otherwise.
 func (a *Agent) afterStart(begin start, base valkeyconf.Config, disk dataset.Disk) []task {
 	var tasks []task
-	if begin.unpromotable(disk) {
+	if begin.unpromotable {
 		deadline := time.Now().Add(a.options.Limits.Empty)
 		tasks = append(tasks, task{
 			key: "replica-priority", value: replicaPriority(base), why: "it has a copy, and may be promoted",
