@@ -6,6 +6,7 @@ package valkeynode
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -53,6 +54,7 @@ func Setup(mgr ctrl.Manager, deps Dependencies) error {
 		client: mgr.GetClient(),
 		reader: mgr.GetAPIReader(),
 		events: mgr.GetEventRecorder(naming.FieldManager),
+		agents: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		now:    time.Now,
 	}
 	ofNode := handler.EnqueueRequestsFromMapFunc(nodeOfChild)
@@ -85,6 +87,8 @@ type reconciler struct {
 	// reader looks past the cache.
 	reader client.Reader
 	events events.EventRecorder
+	// agents asks the agents in the pods.
+	agents *http.Client
 	now    func() time.Time
 	recollections
 }

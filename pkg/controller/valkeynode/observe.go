@@ -49,7 +49,11 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (pla
 	if err := r.observeTrouble(ctx, &o); err != nil {
 		return o, err
 	}
-	o.Server = r.look(ctx, node, o.Pod(), string(passwords[naming.UserOperator]))
+	pod := o.Pod()
+	o.Server = r.look(ctx, node, pod, string(passwords[naming.UserOperator]))
+	if !plan.IsReady(pod) {
+		o.Word = r.wordOf(ctx, pod)
+	}
 	o.Now = r.now()
 	return o, nil
 }

@@ -38,6 +38,8 @@ type Observed struct {
 	// Trouble is what the cluster last complained about: events about the pod, or about the workload while there is no pod.
 	// Nobody asks for it while the pod is well: see TroubleOf.
 	Trouble []Trouble
+	// Word is what the agent of a pod that is not ready says is missing. Empty: it does not say.
+	Word string
 	// Server is the look at the server in the pod.
 	Server Server
 	// Memory is what earlier passes of this process know of this server. It is lost with the process, and nothing depends on it.
@@ -134,7 +136,8 @@ func Answers(pod *corev1.Pod) bool {
 	})
 }
 
-func isPodReady(pod *corev1.Pod) bool {
+// IsReady tells whether a pod is ready and stays.
+func IsReady(pod *corev1.Pod) bool {
 	return pod != nil && pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})

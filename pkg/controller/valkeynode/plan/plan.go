@@ -133,7 +133,7 @@ func stepPace(d *draft) {
 	switch {
 	case d.soon:
 		d.plan.RequeueAfter = lookSoon
-	case isPodReady(d.Pod()) && d.Server.Reach.OK() && len(d.plan.Blocked) == 0:
+	case IsReady(d.Pod()) && d.Server.Reach.OK() && len(d.plan.Blocked) == 0:
 		d.plan.RequeueAfter = lookSteady
 	default:
 		d.plan.RequeueAfter = min(max(d.unwellFor()/4, lookUnwellFirst), lookUnwellLast)

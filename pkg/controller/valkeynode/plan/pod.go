@@ -55,7 +55,7 @@ func readiness(o Observed, plan Plan, outcomes []Outcome) (isReady bool, reason,
 		return false, reason, message
 	}
 	pod := o.Pod()
-	if isPodReady(pod) {
+	if IsReady(pod) {
 		return serverReadiness(o.Server)
 	}
 	if pod == nil {
@@ -132,6 +132,9 @@ func podTrouble(o Observed, pod *corev1.Pod) (reason, message string) {
 		return v1alpha1.ReasonLoading, "the server reads its dataset"
 	case topology.ReachAuth, topology.ReachPermission:
 		return v1alpha1.ReasonAuthFailed, "the server refuses the controller: " + o.Server.Reach.Text
+	}
+	if o.Word != "" {
+		return v1alpha1.ReasonContainersNotReady, "the agent says: " + o.Word
 	}
 	return v1alpha1.ReasonContainersNotReady, unready(pod)
 }

@@ -39,6 +39,7 @@ func TestWhyANodeIsNotReady(t *testing.T) {
 		pod         *corev1.Pod
 		missing     []Missing
 		trouble     []Trouble
+		word        string
 		server      topology.Reach
 		wantReason  string
 		wantMessage string
@@ -109,6 +110,14 @@ func TestWhyANodeIsNotReady(t *testing.T) {
 			}),
 			wantReason: v1alpha1.ReasonContainersNotReady, wantMessage: "unready status",
 		},
+		"running, not ready, and the agent says why": {
+			pod: podWith(func(p *corev1.Pod) {
+				p.Status.Phase = corev1.PodRunning
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "server", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+			}),
+			word:       "Waiting: cart-1 has data that this node lacks",
+			wantReason: v1alpha1.ReasonContainersNotReady, wantMessage: "cart-1 has data",
+		},
 		"loading": {
 			pod: podWith(func(p *corev1.Pod) {
 				p.Status.Phase = corev1.PodRunning
@@ -129,7 +138,7 @@ func TestWhyANodeIsNotReady(t *testing.T) {
 		"nothing yet": {wantReason: v1alpha1.ReasonStarting},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Observed{Now: start.Add(time.Minute), Node: ofValkey(), Missing: tc.missing, Trouble: tc.trouble, Server: Server{Reach: tc.server}}
+			o := Observed{Now: start.Add(time.Minute), Node: ofValkey(), Missing: tc.missing, Trouble: tc.trouble, Word: tc.word, Server: Server{Reach: tc.server}}
 			if tc.pod != nil {
 				o.Objects.Pods = []*corev1.Pod{tc.pod}
 			}

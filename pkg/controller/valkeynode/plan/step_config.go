@@ -53,6 +53,10 @@ func configStanding(waiting, refused []string) standing {
 	}
 }
 
+// priority is set by the agent, until a replica has a copy, and by hand-overs, to choose whom Sentinel promotes. Nobody else may touch it under
+// a running server; what the spec says of it holds from the next start.
+const priority = "replica-priority"
+
 // LiveConfig is what of the node's configuration a running server of the version can be told, sorted by name: the spec's directives, and what
 // follows from persistence. What only a restart changes is part of the node's revision instead.
 func LiveConfig(node *v1alpha1.ValkeyNode, version string) []valkeyconf.Directive {
@@ -60,7 +64,8 @@ func LiveConfig(node *v1alpha1.ValkeyNode, version string) []valkeyconf.Directiv
 	add := func(directives valkeyconf.Config) {
 		for _, directive := range directives {
 			name := strings.ToLower(directive.Name)
-			if !valkeyconf.FixedAtRuntime(version, name) && !valkeyconf.FixedAtRuntime("", name) {
+			isFixed := valkeyconf.FixedAtRuntime(version, name) || valkeyconf.FixedAtRuntime("", name)
+			if !isFixed && valkeyconf.Canonical(name) != priority {
 				byName[name] = valkeyconf.D(name, directive.Args...)
 			}
 		}

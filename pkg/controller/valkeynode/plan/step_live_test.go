@@ -80,7 +80,7 @@ func TestARefusedDirectiveIsReportedAndNotRepeated(t *testing.T) {
 
 func TestFixedAndOwnedDirectivesAreNotSentToTheServer(t *testing.T) {
 	node := byHand()
-	node.Spec.Config = map[string]string{"databases": "32", "dir": "/elsewhere", "io-threads": "4", "hz": "20"}
+	node.Spec.Config = map[string]string{"databases": "32", "dir": "/elsewhere", "io-threads": "4", "replica-priority": "5", "slave-priority": "5", "hz": "20"}
 	for _, directive := range LiveConfig(node, "9.1.0") {
 		switch directive.Name {
 		case "hz", "appendonly", "save":
