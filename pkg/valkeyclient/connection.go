@@ -128,6 +128,8 @@ type dialError struct {
 	tls bool
 }
 
+func (e *dialError) Unwrap() error { return e.error }
+
 func (o Options) dial(ctx context.Context, config *tls.Config, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()

@@ -50,3 +50,22 @@ func awaitRole(t *testing.T, server *valkeytest.Process, want valkeyclient.Role)
 		return err
 	})
 }
+
+// inlineAll is inline with all of the answer that comes within a moment.
+func inlineAll(t *testing.T, server *valkeytest.Process, line string) string {
+	t.Helper()
+	connection, err := net.Dial("tcp", server.Address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := fmt.Fprintf(connection, "%s\r\n", line); err != nil {
+		t.Fatal(err)
+	}
+	answer := make([]byte, 64<<10)
+	n, err := connection.Read(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(answer[:n])
+}
