@@ -12,6 +12,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey"
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/generated/openapi"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/live"
 )
 
 // Name of the server in logs and metrics.
@@ -20,6 +21,8 @@ const Name = "valkey-apiserver"
 // Config is what a server is made from.
 type Config struct {
 	Generic *genericapiserver.RecommendedConfig
+	// Live is what live subresources ask, without the stores.
+	Live live.Dependencies
 }
 
 // NewConfig is a configuration to apply options to.
@@ -47,7 +50,7 @@ func (c *Config) New() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	routes, err := newRoutes(c.Generic.RESTOptionsGetter)
+	routes, err := newRoutes(c.Generic.RESTOptionsGetter, c.Live)
 	if err != nil {
 		return nil, err
 	}

@@ -9,13 +9,17 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/failover"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/live"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/monitors"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/stored"
 	valkeystorage "github.com/valkeykube/valkeykube/pkg/registry/valkey/valkey/storage"
 	nodestorage "github.com/valkeykube/valkeykube/pkg/registry/valkey/valkeynode/storage"
 	sentinelstorage "github.com/valkeykube/valkeykube/pkg/registry/valkey/valkeysentinel/storage"
 )
 
 // newRoutes is the one table of what is served, by path below a namespace.
-func newRoutes(options generic.RESTOptionsGetter) (map[string]rest.Storage, error) {
+func newRoutes(options generic.RESTOptionsGetter, lives live.Dependencies) (map[string]rest.Storage, error) {
 	valkeys, err := valkeystorage.NewStorage(Scheme, options)
 	if err != nil {
 		return nil, fmt.Errorf("storage of valkeys: %w", err)
@@ -28,14 +32,19 @@ func newRoutes(options generic.RESTOptionsGetter) (map[string]rest.Storage, erro
 	if err != nil {
 		return nil, fmt.Errorf("storage of valkeynodes: %w", err)
 	}
+	lives.Objects = stored.Reader{ValkeyStore: valkeys.Valkey, NodeStore: nodes.ValkeyNode, SentinelStore: sentinels.ValkeySentinel}
+	executor := &failover.Executor{Dependencies: lives, Scheme: Scheme, Status: valkeys.Status}
 	return map[string]rest.Storage{
-		"valkeys":        valkeys.Valkey,
-		"valkeys/status": valkeys.Status,
-		"valkeys/scale":  valkeys.Scale,
+		"valkeys":          valkeys.Valkey,
+		"valkeys/status":   valkeys.Status,
+		"valkeys/scale":    valkeys.Scale,
+		"valkeys/failover": failover.NewValkeyREST(executor),
 
-		"valkeysentinels":        sentinels.ValkeySentinel,
-		"valkeysentinels/status": sentinels.Status,
-		"valkeysentinels/scale":  sentinels.Scale,
+		"valkeysentinels":          sentinels.ValkeySentinel,
+		"valkeysentinels/status":   sentinels.Status,
+		"valkeysentinels/scale":    sentinels.Scale,
+		"valkeysentinels/failover": failover.NewSentinelREST(executor),
+		"valkeysentinels/monitors": monitors.NewREST(lives),
 
 		"valkeynodes":        nodes.ValkeyNode,
 		"valkeynodes/status": nodes.Status,

@@ -21,6 +21,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/apiserver"
+	"github.com/valkeykube/valkeykube/pkg/discovery"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
@@ -44,6 +45,9 @@ type Options struct {
 	// Standalone serves without a Kubernetes API server: no delegated authentication or authorization, no admission, no flow
 	// control, no store identity. Only tests set it; there is no flag.
 	Standalone bool
+	// Secrets and Addresses replace the core API and the cluster's DNS for live subresources. Only tests set them.
+	Secrets   discovery.Secrets
+	Addresses discovery.Addresses
 
 	registry compatibility.ComponentGlobalsRegistry
 }

@@ -66,6 +66,11 @@ func (s *Server) build(ctx context.Context, options *Options) error {
 			return err
 		}
 	}
+	lives, err := s.live(options, config.Generic)
+	if err != nil {
+		return err
+	}
+	config.Live = lives
 	built, err := config.New()
 	if err != nil {
 		return err

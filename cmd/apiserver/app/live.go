@@ -1,0 +1,70 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/kubernetes"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/valkeykube/valkeykube/pkg/apiserver"
+	"github.com/valkeykube/valkeykube/pkg/discovery"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/live"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
+)
+
+// secrets reads Secrets one by one: the API server may read those that a Role of their instance names, and list none.
+type secrets struct {
+	client corev1client.SecretsGetter
+}
+
+var _ discovery.Secrets = secrets{}
+
+// SecretData reads one Secret.
+func (s secrets) SecretData(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	secret, err := s.client.Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return secret.Data, nil
+}
+
+// noSecrets is what there is without a core API.
+type noSecrets struct{}
+
+// SecretData finds nothing.
+func (noSecrets) SecretData(context.Context, string, string) (map[string][]byte, error) {
+	return nil, errors.New("there is no core API")
+}
+
+// live makes what live subresources ask.
+func (s *Server) live(options *Options, config *genericapiserver.RecommendedConfig) (live.Dependencies, error) {
+	resolver := discovery.Resolver{
+		Secrets: options.Secrets, Addresses: options.Addresses, User: naming.UserAPIServer,
+	}
+	if resolver.Addresses == nil {
+		resolver.Addresses = discovery.ClusterAddresses{Domain: options.ClusterDomain}
+	}
+	switch {
+	case resolver.Secrets != nil:
+	case config.ClientConfig == nil:
+		resolver.Secrets = noSecrets{}
+	default:
+		client, err := kubernetes.NewForConfig(config.ClientConfig)
+		if err != nil {
+			return live.Dependencies{}, fmt.Errorf("client of the core API: %w", err)
+		}
+		resolver.Secrets = secrets{client.CoreV1()}
+	}
+	clients := valkeyclient.New(valkeyclient.Options{ClientName: apiserver.Name})
+	s.closers = append(s.closers, clients.Close)
+	return live.Dependencies{Processes: resolver, Clients: clients, Clock: clock.RealClock{}}, nil
+}

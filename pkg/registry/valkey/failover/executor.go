@@ -1,0 +1,135 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package failover
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/inspect"
+	"github.com/valkeykube/valkeykube/pkg/operation"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/live"
+	"github.com/valkeykube/valkeykube/pkg/selection"
+)
+
+const (
+	// claimMargin is how long a claim outlives the call that made it, so that nobody begins something else while the end is
+	// being written.
+	claimMargin = 10 * time.Second
+	// finishTimeout bounds the writing of the end.
+	finishTimeout = 3 * time.Second
+)
+
+// Executor changes the primary of Valkeys. One of it is behind every form of the subresource. All fields are required.
+type Executor struct {
+	live.Dependencies
+	Scheme *runtime.Scheme
+	// Status writes the status of Valkeys.
+	Status rest.Updater
+}
+
+// order is one call.
+type order struct {
+	valkey  string
+	request *v1alpha1.Failover
+	user    string
+	dryRun  bool
+	// uid and resourceVersion that the Valkey must have; empty where the caller asked for none.
+	uid             types.UID
+	resourceVersion string
+
+	startedAt time.Time
+}
+
+// run carries an order out in the context's namespace and fills in the request's status. An error means that nothing was changed.
+func (e *Executor) run(ctx context.Context, o order) error {
+	o.startedAt = e.Clock.Now()
+	valkey, err := e.Objects.Valkey(ctx, o.valkey)
+	if err != nil {
+		return err
+	}
+	if err := o.mayBegin(valkey, o.startedAt); err != nil {
+		return err
+	}
+	subject, err := e.subject(ctx, valkey)
+	if err != nil {
+		return err
+	}
+	request := operation.Request{To: o.request.Spec.To, Mode: operation.Mode(o.request.Spec.Mode), Monitor: subject.Monitor}
+	snapshot := inspect.Inspector{Clients: e.Clients}.Look(ctx, subject)
+	if !live.AnyAnswered(snapshot) {
+		return live.Unavailable(valkeys, o.valkey, "no process of the Valkey answers", live.UnreachableCauses(snapshot))
+	}
+	decision := operation.CheckFailover(snapshot, request)
+	status := &o.request.Status
+	*status = v1alpha1.FailoverRequestStatus{From: decision.From, To: decision.To}
+	if !decision.OK() {
+		return refused(o.valkey, &operation.Refused{Causes: decision.Causes})
+	}
+	if o.dryRun {
+		status.Phase, status.Message = v1alpha1.OperationPending, losing(decision.Losing)
+		return nil
+	}
+	claim, err := e.claim(ctx, o, decision)
+	if err != nil {
+		return err
+	}
+	// From here on somebody waits for the end of the claim, whether the caller still does or not.
+	return e.act(context.WithoutCancel(ctx), o, subject, request, claim)
+}
+
+// act carries out what is claimed, writes the end, and answers.
+func (e *Executor) act(ctx context.Context, o order, subject inspect.Subject, request operation.Request, claim *v1alpha1.OperationStatus) error {
+	acting, cancel := context.WithDeadline(ctx, o.deadline())
+	defer cancel()
+	result, err := operation.Failover{Clients: e.Clients}.Do(acting, subject, request)
+	status := &o.request.Status
+	*status = answer(claim, result, err)
+	finishing, cancel := context.WithTimeout(ctx, finishTimeout)
+	defer cancel()
+	if finishErr := e.finish(finishing, o, status); finishErr != nil {
+		status.Message += "; the end could not be recorded: " + finishErr.Error()
+	}
+	if refusal := asRefusal(err); refusal != nil {
+		return refused(o.valkey, refusal)
+	}
+	return nil
+}
+
+func (o order) deadline() time.Time {
+	return o.startedAt.Add(time.Duration(o.request.Spec.TimeoutSeconds) * time.Second)
+}
+
+// subject is whom to look at: the Valkey's nodes and, in mode Sentinel, the Sentinels that monitor it.
+func (e *Executor) subject(ctx context.Context, valkey *v1alpha1.Valkey) (inspect.Subject, error) {
+	var subject inspect.Subject
+	nodes, err := e.Objects.Nodes(ctx, valkey.Name)
+	if err != nil {
+		return subject, err
+	}
+	members, err := e.Processes.Members(ctx, valkey, nodes)
+	if err != nil {
+		return subject, live.FromDiscovery(valkeys, valkey.Name, err)
+	}
+	for _, member := range members {
+		subject.Members = append(subject.Members, inspect.Member(member))
+	}
+	if valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel {
+		return subject, nil
+	}
+	subject.Monitor = v1alpha1.EffectiveMonitorName(valkey)
+	sets, err := e.Objects.Sentinels(ctx)
+	if err != nil {
+		return subject, err
+	}
+	if monitor := selection.For(valkey, sets).Monitor; monitor != nil {
+		subject.Sentinels, err = e.Processes.Sentinels(ctx, monitor)
+	}
+	return subject, live.FromDiscovery(valkeys, valkey.Name, err)
+}
