@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"github.com/valkey-io/valkey-go"
@@ -48,8 +49,18 @@ func (l link) failure(ctx context.Context, r request, err error) error {
 	}
 	secrets := append([]string{l.target.Credentials.Password}, r.secrets...)
 	return &callError{
-		class: classOf(err), cause: ctx.Err(), op: r.String(), target: l.target.String(), text: redact(err.Error(), secrets),
+		class: classOf(err), cause: endOf(ctx, err), op: r.String(), target: l.target.String(), text: redact(err.Error(), secrets),
 	}
+}
+
+// endOf is the error of a caller's context that ended. A connection's deadline, which is the context's, may be over a moment
+// before the context notices.
+func endOf(ctx context.Context, err error) error {
+	deadline, limited := ctx.Deadline()
+	if ctx.Err() == nil && limited && isTimeout(err) && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return ctx.Err()
 }
 
 func classOf(err error) error {
