@@ -84,6 +84,14 @@ func replica(name, follows string, position Position) change {
 	return running(name, topology.RoleReplica, follows, position)
 }
 
+// unlinked is a replica whose server shows one position, and whose agent knows another.
+func unlinked(name, follows string, shown, known Position) change {
+	return peer(name, func(p *Peer) {
+		p.Server = &Server{Role: topology.RoleReplica, Follows: follows, HasData: true, Position: shown}
+		p.Agent = &Agent{HasData: true, Position: known}
+	})
+}
+
 func emptied(name string) change { return peer(name, func(p *Peer) { p.Server.HasData = false }) }
 
 func loading(name string) change {

@@ -168,20 +168,25 @@ func (p Peer) hasData() bool {
 	return p.Agent != nil && p.Agent.HasData || p.Agent == nil && p.Server != nil
 }
 
-// position believes the server where its offset is a live one, since a replica that is not linked may show another history
-// than its data is from. Only the agent knows the histories before.
+// position believes the server, except that a replica which has not been linked since its start may show another history than
+// its data is from. Only the agent knows the histories before, but it looks at its server only now and then.
 func (p Peer) position() Position {
-	live := p.Server != nil && (p.Server.Role == topology.RolePrimary || p.Server.LinkUp)
 	switch {
 	case p.Server == nil && p.Agent == nil:
 		return Position{}
-	case p.Agent == nil || p.Agent.Position.ReplID == "" && p.Server != nil:
-		return p.Server.Position
-	case !live:
+	case p.Server == nil:
 		return p.Agent.Position
+	case p.Agent == nil || p.Agent.Position.ReplID == "":
+		return p.Server.Position
 	}
-	server := p.Server.Position
-	return p.Agent.Position.MovedTo(server.ReplID, server.Offset, server.When, server.History...)
+	server, agent := p.Server.Position, p.Agent.Position
+	switch {
+	case server.ReplID == agent.ReplID:
+		return agent.MovedTo(server.ReplID, max(server.Offset, agent.Offset), agent.When, server.History...)
+	case p.Server.Role == topology.RolePrimary || p.Server.LinkUp:
+		return agent.MovedTo(server.ReplID, server.Offset, agent.When, server.History...)
+	}
+	return agent
 }
 
 func (p Peer) candidate() candidate {

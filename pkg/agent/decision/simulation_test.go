@@ -13,7 +13,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
-var runs = flag.Int("runs", 2000, "simulated cold starts per mode")
+var runs = flag.Int("runs", 1000, "simulated cold starts per mode")
 
 // simNode is a member of the model: a dataset is a number, the bigger the newer; 0 is none.
 type simNode struct {

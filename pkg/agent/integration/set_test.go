@@ -63,7 +63,11 @@ type set struct {
 	hint string
 }
 
-const password = "0123456789abcdefghijklmnopqrstuv"
+const (
+	password = "0123456789abcdefghijklmnopqrstuv"
+	// adminUser is the test's own, for what the product's users may not do.
+	adminUser = "admin"
+)
 
 var networks atomic.Int32
 
@@ -164,7 +168,9 @@ func (s *set) sentinelSettings() boot.Sentinel {
 }
 
 func (s *set) acl(names []string, user func(string, ...string) (valkeyconf.User, bool), defaultUser valkeyconf.User) string {
-	users := []valkeyconf.User{defaultUser}
+	users := []valkeyconf.User{defaultUser, {
+		Name: adminUser, Enabled: true, PasswordHashes: []string{valkeyconf.HashPassword(password)}, Rules: []string{"~*", "&*", "+@all"},
+	}}
 	for _, name := range names {
 		u, known := user(name, valkeyconf.HashPassword(password))
 		if !known {

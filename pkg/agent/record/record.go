@@ -40,8 +40,11 @@ func (r Record) Seen(m topology.Member, when time.Time) Record {
 		return r
 	}
 	r.Role, r.Primary, r.Clean = m.Role, m.Primary, false
-	// A replica that is not linked may show a history that its data is not from.
+	// A replica that has not been linked since its start may show a history that its data is not from.
 	if m.Role != topology.RolePrimary && !m.LinkUp {
+		if m.ReplID == r.Position.ReplID {
+			r.Position.Offset = max(r.Position.Offset, m.Offset)
+		}
 		return r
 	}
 	earlier := []string{}

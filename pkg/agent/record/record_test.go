@@ -34,6 +34,10 @@ func TestSeen(t *testing.T) {
 	if r.Role != topology.RoleReplica || r.Primary != up || r.Position.ReplID != "A" || r.Keys != 3 {
 		t.Errorf("not linked: %+v", r)
 	}
+	// One that has lost its link has what it last got.
+	if got := r.Seen(topology.Member{Role: topology.RoleReplica, Primary: up, ReplID: "A", Offset: 8}, when); got.Position.Offset != 8 {
+		t.Errorf("link lost: %+v", got)
+	}
 	r = r.Seen(topology.Member{Role: topology.RoleReplica, Primary: up, ReplID: "B", ReplID2: nobody, Offset: 9, LinkUp: true, Keys: 4}, when.Add(2))
 	if r.Position.ReplID != "B" || !reflect.DeepEqual(r.Position.History, []string{"A"}) || r.Keys != 4 {
 		t.Errorf("linked: %+v", r)

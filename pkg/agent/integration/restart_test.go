@@ -1,0 +1,142 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valkeykube/valkeykube/pkg/agent/decision"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient/valkeytest"
+)
+
+var withoutPersistence = []string{`save ""`, "appendonly no"}
+
+const keys = 500
+
+// The server of the primary is killed, and its container is back at once, long before anybody holds it for down. It is empty: if
+// it served, its replicas would copy that.
+func TestPrimaryWithoutPersistenceIsKilledUnderSentinels(t *testing.T) {
+	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
+		s := up(t, options{
+			mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence, downAfter: 30000, binary: binary,
+		}, keys)
+		old := s.nodes[0]
+		old.killServer()
+		began := time.Now()
+		old.start()
+		primary := s.awaitPrimaryOtherThan(old)
+		t.Logf("another primary %s after the container was back", time.Since(began))
+		s.awaitWhole(primary, s.others(primary)...)
+		for _, p := range s.nodes {
+			s.expectKeys(p, keys)
+		}
+		if elapsed := time.Since(began); elapsed > 20*time.Second {
+			t.Errorf("it took %s: nobody asked the Sentinels", elapsed)
+		}
+	})
+}
+
+func TestPrimaryWithoutPersistenceIsKilledInModeNone(t *testing.T) {
+	s := up(t, options{mode: decision.ModeNone, replicas: 2, config: withoutPersistence}, keys)
+	old := s.nodes[0]
+	old.killServer()
+	old.start()
+	primary := s.awaitPrimaryOtherThan(old)
+	s.awaitWhole(primary, s.others(primary)...)
+	for _, p := range s.nodes {
+		s.expectKeys(p, keys)
+	}
+	// The hint still names the old primary, which is a replica now. Whoever restarts must not be misled by it.
+	for _, p := range s.others(primary) {
+		p.killServer()
+		p.start()
+		s.awaitWhole(primary, s.others(primary)...)
+		s.expectKeys(p, keys)
+	}
+}
+
+func TestPrimaryWithoutPersistenceWaitsForTheController(t *testing.T) {
+	s := up(t, options{mode: decision.ModeOperator, replicas: 2, config: withoutPersistence}, keys)
+	old := s.nodes[0]
+	old.killServer()
+	old.start()
+	s.eventually("it says that it waits", func(context.Context) error {
+		code, body, err := old.get("/readyz")
+		if err == nil && (code == 200 || !strings.Contains(body, string(decision.CodeEmpty))) {
+			err = fmt.Errorf("%d %s", code, body)
+		}
+		return err
+	})
+	if code, body, err := old.get("/livez"); code != 200 || err != nil {
+		t.Errorf("it would be restarted: %d %s, %v", code, body, err)
+	}
+	for _, p := range s.others(old) { // what the controller does
+		if p == s.nodes[2] {
+			s.must(p.node().ReplicaOf(t.Context(), s.nodes[1].address))
+			continue
+		}
+		s.must(p.node().ReplicaOfNoOne(t.Context()))
+	}
+	s.awaitWhole(s.nodes[1], old, s.nodes[2])
+	s.expectKeys(old, keys)
+}
+
+// With an append-only file nothing is missing, and nobody need be promoted.
+func TestPrimaryWithAppendOnlyFileIsKilled(t *testing.T) {
+	for _, mode := range []string{decision.ModeNone, decision.ModeOperator, decision.ModeSentinel} {
+		t.Run(mode, func(t *testing.T) {
+			o := options{mode: mode, replicas: 2, config: []string{`save ""`, "appendonly yes"}, persistent: true, downAfter: 30000}
+			if mode == decision.ModeSentinel {
+				o.sentinels = 3
+			}
+			s := up(t, o, keys)
+			s.nodes[0].killServer()
+			s.nodes[0].start()
+			s.awaitWhole(s.nodes[0], s.nodes[1:]...)
+			for _, p := range s.nodes {
+				s.expectKeys(p, keys)
+			}
+		})
+	}
+}
+
+// A snapshot that is older than what the replicas have must not become the set's.
+func TestPrimaryWithAnOldSnapshotIsKilled(t *testing.T) {
+	s := up(t, options{
+		mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: []string{"save 3600 1000000"}, persistent: true, downAfter: 30000,
+	}, keys)
+	old := s.nodes[0]
+	s.must(save(t.Context(), old))
+	s.fill(old, "later", keys, s.nodes[1:]...)
+	old.killServer()
+	old.start()
+	primary := s.awaitPrimaryOtherThan(old)
+	s.awaitWhole(primary, s.others(primary)...)
+	for _, p := range s.nodes {
+		s.expectKeys(p, 2*keys)
+	}
+}
+
+// The controller is away, the primary was changed, and the old one's pod is deleted: it must not come back as a primary.
+func TestOldPrimaryComesBackAfterAFailover(t *testing.T) {
+	s := up(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence}, keys)
+	old := s.nodes[0]
+	old.kill()
+	primary := s.awaitPrimaryOtherThan(old)
+	s.fill(primary, "later", keys)
+	old.replace()
+	before := len(old.log())
+	old.start()
+	s.awaitWhole(primary, s.others(primary)...)
+	for _, p := range s.nodes {
+		s.expectKeys(p, 2*keys)
+	}
+	if strings.Contains(old.log()[before:], string(decision.StartPrimary)) {
+		t.Error("it was a primary for a while")
+	}
+}
