@@ -147,7 +147,7 @@ func TestARelabelledValkeyIsRemovedFromEverySentinel(t *testing.T) {
 	c.passUntil("a is gone", func(ctx context.Context) error {
 		for i, process := range c.sentinels {
 			if _, err := process.Sentinel().MonitorByName(ctx, "a"); !errors.Is(err, valkeyclient.ErrNoSuchMonitor) {
-				return fmt.Errorf("Sentinel %d still holds it: %v", i, err)
+				return fmt.Errorf("Sentinel %d still holds it: %w", i, err)
 			}
 		}
 		return nil

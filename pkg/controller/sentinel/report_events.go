@@ -46,28 +46,37 @@ var degradations = map[string]string{
 
 // tellTransitions makes an event of a condition that changed, never of one that stayed.
 func (r *reconciler) tellTransitions(set *v1alpha1.ValkeySentinel, status v1alpha1.ValkeySentinelStatus) {
-	find := func(conditions []metav1.Condition, name string) metav1.Condition {
-		if found := meta.FindStatusCondition(conditions, name); found != nil {
-			return *found
-		}
-		return metav1.Condition{}
-	}
 	for _, turn := range turns {
-		before, after := find(set.Status.Conditions, turn.condition), find(status.Conditions, turn.condition)
+		before, after := condition(set.Status, turn.condition), condition(status, turn.condition)
 		changed := before.Status != after.Status || turn.words && before.Message != after.Message
 		if after.Status == turn.to && changed && (turn.from == "" || before.Status == turn.from) {
 			r.tell(set, turn.kind, turn.reason, after.Message)
 		}
 	}
+	r.tellDegraded(set, condition(set.Status, v1alpha1.ConditionDegraded), condition(status, v1alpha1.ConditionDegraded))
+}
+
+// tellDegraded tells of what is missing, but not of what was never there yet.
+func (r *reconciler) tellDegraded(set *v1alpha1.ValkeySentinel, before, after metav1.Condition) {
 	started := set.Status.State != "" && set.Status.State != v1alpha1.StateInitializing
-	before, after := find(set.Status.Conditions, v1alpha1.ConditionDegraded), find(status.Conditions, v1alpha1.ConditionDegraded)
-	reason, worth := degradations[after.Reason]
-	switch {
-	case after.Status == metav1.ConditionTrue && before.Reason != after.Reason && worth && (started || reason != v1alpha1.EventDegraded):
-		r.tell(set, corev1.EventTypeWarning, reason, after.Message)
-	case after.Status == metav1.ConditionFalse && before.Status == metav1.ConditionTrue && started:
-		r.tell(set, corev1.EventTypeNormal, v1alpha1.EventRecovered, after.Message)
+	if after.Status != metav1.ConditionTrue {
+		if before.Status == metav1.ConditionTrue && started {
+			r.tell(set, corev1.EventTypeNormal, v1alpha1.EventRecovered, after.Message)
+		}
+		return
 	}
+	reason, worth := degradations[after.Reason]
+	if worth && before.Reason != after.Reason && (started || reason != v1alpha1.EventDegraded) {
+		r.tell(set, corev1.EventTypeWarning, reason, after.Message)
+	}
+}
+
+// condition is one of a status's conditions; one that is not there is empty.
+func condition(status v1alpha1.ValkeySentinelStatus, name string) metav1.Condition {
+	if found := meta.FindStatusCondition(status.Conditions, name); found != nil {
+		return *found
+	}
+	return metav1.Condition{}
 }
 
 // deed is what was done to the same monitor on several Sentinels.

@@ -419,7 +419,7 @@ func (w *world) disturb(random *rand.Rand) {
 		node := valkey.nodes[random.Intn(len(valkey.nodes))]
 		node.up = !node.up
 	case 4:
-		valkey.password = fmt.Sprint("pw-", random.Intn(100))
+		valkey.password = fmt.Sprint("secret-", random.Intn(100), "-drawn")
 	case 5:
 		w.failOver(name, random.Intn(len(valkey.nodes)), random.Intn(3))
 	case 6:

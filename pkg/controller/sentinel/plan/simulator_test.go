@@ -10,6 +10,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -184,6 +185,12 @@ func (w *world) pass() Plan {
 	status := Status(observed, done, outcomes, w.memory)
 	w.set.Status = status
 	w.last = done
+	said := fmt.Sprintf("%s %v %+v %+v %+v", done, done.Log, done.Blocked, done.Actions, status)
+	for _, valkey := range w.valkeys {
+		if strings.Contains(said, valkey.password) || strings.Contains(said, "password-of-") {
+			w.t.Errorf("a password is told: %s", said)
+		}
+	}
 	return done
 }
 

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
 // finding is one thing that makes a condition what it is.
@@ -108,14 +110,31 @@ func (s *summary) degraded() metav1.Condition {
 		}
 	}
 	for i := range s.plan.size {
-		if i < len(s.Sentinels) && !s.Sentinels[i].View.Reach.OK() {
+		switch pod := s.pod(i); {
+		case s.isSettling(pod):
+		case i < len(s.Sentinels) && !s.Sentinels[i].View.Reach.OK():
 			findings = append(findings, finding{v1alpha1.ReasonSentinelSilent, fmt.Sprintf("Sentinel %d does not answer (%s)", i, s.Sentinels[i].View.Reach.Class)})
+		case !isPodReady(pod):
+			findings = append(findings, finding{v1alpha1.ReasonPodsNotReady, fmt.Sprintf("pod %s is not ready", naming.SentinelPod(s.Set.Name, i))})
 		}
 	}
-	if pods := s.readyPods(); pods < s.plan.size {
-		findings = append(findings, finding{v1alpha1.ReasonPodsNotReady, fmt.Sprintf("%d of %d Sentinels are ready", pods, s.plan.size)})
-	}
 	return told(v1alpha1.ConditionDegraded, findings, "all Sentinels answer")
+}
+
+func (s *summary) pod(index int) *corev1.Pod {
+	return s.Objects.Pods[naming.SentinelPod(s.Set.Name, index)]
+}
+
+// isSettling tells whether a pod that is not ready has only just been made or deleted, as in a roll or after an eviction.
+func (s *summary) isSettling(pod *corev1.Pod) bool {
+	if pod == nil || isPodReady(pod) {
+		return false
+	}
+	since := pod.CreationTimestamp
+	if pod.DeletionTimestamp != nil {
+		since = *pod.DeletionTimestamp
+	}
+	return s.Now.Sub(since.Time) < patience
 }
 
 // progressing tells whether a change is on its way.
@@ -130,6 +149,11 @@ func (s *summary) progressing() metav1.Condition {
 	for _, outcome := range s.outcomes {
 		if reason := progressOf(outcome.Action); reason != "" && !outcome.Skipped && outcome.Refused == "" {
 			findings = append(findings, finding{reason, outcome.Action.String()})
+		}
+	}
+	for i := range s.plan.size {
+		if s.isSettling(s.pod(i)) {
+			findings = append(findings, finding{v1alpha1.ReasonPodsNotReady, fmt.Sprintf("pod %s starts or ends", naming.SentinelPod(s.Set.Name, i))})
 		}
 	}
 	if s.plan.rolling > 0 {

@@ -103,7 +103,7 @@ func (w *world) addValkey(name string, nodes int) *modelValkey {
 	object := &v1alpha1.Valkey{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: testNamespace, UID: types.UID(name + "-uid")}}
 	object.Spec.Failover.Mode = v1alpha1.FailoverModeSentinel
 	object.Spec.Replicas = int32(nodes - 1)
-	valkey := &modelValkey{object: object, selected: true, password: "pw-" + name}
+	valkey := &modelValkey{object: object, selected: true, password: "secret-of-" + name}
 	for i := range nodes {
 		valkey.nodes = append(valkey.nodes, &modelNode{up: true, primary: i == 0, address: topology.Address{
 			Host: naming.NodeHost(naming.NodeName(name, i), testNamespace, testDomain), Port: naming.PortValkey,
