@@ -94,7 +94,7 @@ func serve(t *testing.T, binary valkeytest.Binary, acl string) *valkeytest.Proce
 
 func TestANodeBecomesReadyAndIdlePassesWriteNothing(t *testing.T) {
 	c := newCluster(t, nodeOf(v1alpha1.ValkeyNodeSpec{}))
-	c.passes(2)
+	c.passes(1)
 	if got, want := strings.Join(c.written(), ", "), "apply Service, apply ConfigMap, apply StatefulSet, apply status"; got != want {
 		t.Errorf("writes %s, want %s", got, want)
 	}
