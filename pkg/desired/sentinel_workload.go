@@ -53,6 +53,7 @@ func SentinelStatefulSet(in SentinelInput) (*appsv1ac.StatefulSetApplyConfigurat
 		WithSelector(metav1ac.LabelSelector().WithMatchLabels(naming.SentinelSelector(set.Name))).
 		WithTemplate(template)
 	switch {
+	case in.Live != nil && len(in.Live.Spec.VolumeClaimTemplates) == 0:
 	case in.Live != nil:
 		ours, err := appsv1ac.ExtractStatefulSet(in.Live, naming.FieldManager)
 		if err != nil {
