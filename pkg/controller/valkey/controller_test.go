@@ -15,6 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -52,7 +53,10 @@ func (l *lab) fill(primary string, replicas ...string) {
 
 func (l *lab) wantServiceAt(node string) error {
 	slice := &discoveryv1.EndpointSlice{}
-	l.get(naming.PrimaryEndpointSlice(testName), slice)
+	key := types.NamespacedName{Namespace: testNamespace, Name: naming.PrimaryEndpointSlice(testName)}
+	if err := l.kube.Get(l.t.Context(), key, slice); err != nil {
+		return err
+	}
 	pod := l.podOf(node)
 	if pod == nil || len(slice.Endpoints) != 1 || slice.Endpoints[0].TargetRef.UID != pod.UID {
 		return fmt.Errorf("the primary's Service leads to %+v", slice.Endpoints)

@@ -5,6 +5,7 @@ package valkey
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"strings"
@@ -86,7 +87,9 @@ func (l *lab) keepNode(node *v1alpha1.ValkeyNode) {
 
 // isReady is the agent's answer to the probe.
 func (l *lab) isReady(node string) bool {
-	replication, err := l.processes[node].Node().Replication(l.t.Context())
+	ctx, cancel := context.WithTimeout(l.t.Context(), 300*time.Millisecond)
+	defer cancel()
+	replication, err := l.processes[node].Node().Replication(ctx)
 	return err == nil && (replication.Role == valkeyclient.RolePrimary || replication.LinkUp)
 }
 

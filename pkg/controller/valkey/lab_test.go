@@ -29,6 +29,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/topology"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient/valkeytest"
 )
 
@@ -291,3 +292,5 @@ func (l *lab) happened() string {
 		}
 	}
 }
+
+func addressFor(address topology.Address) valkeyclient.Address { return valkeyclient.Address(address) }

@@ -25,16 +25,19 @@ func (r *reconciler) report(ctx context.Context, l *look, decided plan.Plan, out
 	key := client.ObjectKeyFromObject(l.Valkey)
 	before := l.Observed.Valkey.Status
 	status := plan.Status(l.Observed, decided, outcomes)
+	for _, told := range plan.OutcomeEvents(outcomes) {
+		r.tell(l.Valkey, told)
+	}
 	var err error
 	changed := !apiequality.Semantic.DeepEqual(l.Valkey.Status, status)
 	if changed {
 		if err = r.writeStatus(ctx, l, status); err == nil {
-			for _, told := range plan.Events(before, status, outcomes) {
+			for _, told := range plan.Transitions(before, status) {
 				r.tell(l.Valkey, told)
 			}
 		}
 	}
-	l.known.memory, l.known.quiet = decided.Memory, ""
+	l.known.memory, l.known.quiet = plan.Remember(l.Observed, decided, outcomes), ""
 	if err == nil && !changed && isQuiet(decided) {
 		l.known.quiet = l.digest()
 	}

@@ -20,16 +20,22 @@ type Event struct {
 	Reason, Message string
 }
 
-// Events are what the step from one status to the next, and what was done, is worth telling. A pass that changed nothing tells nothing.
-func Events(before, after v1alpha1.ValkeyStatus, outcomes []Outcome) []Event {
+// OutcomeEvents are what was done that is worth telling, whether or not it shows in the status.
+func OutcomeEvents(outcomes []Outcome) []Event {
 	var events []Event
-	add := func(warning bool, reason, format string, args ...any) {
-		events = append(events, Event{Warning: warning, Reason: reason, Message: truncated(fmt.Sprintf(format, args...))})
-	}
 	for _, outcome := range outcomes {
 		if event, worth := outcomeEvent(outcome); worth {
 			events = append(events, event)
 		}
+	}
+	return events
+}
+
+// Transitions are what the step from one status to the next is worth telling. Where nothing turned there are none.
+func Transitions(before, after v1alpha1.ValkeyStatus) []Event {
+	var events []Event
+	add := func(warning bool, reason, format string, args ...any) {
+		events = append(events, Event{Warning: warning, Reason: reason, Message: truncated(fmt.Sprintf(format, args...))})
 	}
 	if before.Primary != "" && after.Primary != before.Primary {
 		cause := ""

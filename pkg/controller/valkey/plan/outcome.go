@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -30,6 +31,19 @@ type Outcome struct {
 
 // Done tells whether the action was carried out.
 func (o Outcome) Done() bool { return o.Err == nil && !o.Skipped }
+
+// Remember is what the next pass shall know: what the plan says, as far as it was carried out.
+func Remember(o Observed, p Plan, outcomes []Outcome) Memory {
+	memory := p.Memory
+	for _, action := range p.Actions {
+		if _, replaces := action.(Replace); replaces && !slices.ContainsFunc(outcomes, func(outcome Outcome) bool {
+			return outcome.Done() && outcome.Action.Tier() == TierDisruptive
+		}) {
+			memory.Rolling, memory.RollingRevision, memory.RollingSince = o.Memory.Rolling, o.Memory.RollingRevision, o.Memory.RollingSince
+		}
+	}
+	return memory
+}
 
 // change is from where to where an action moves the primary, and why; false for any other action.
 func change(action Action) (from, to string, cause v1alpha1.FailoverCause, changes bool) {

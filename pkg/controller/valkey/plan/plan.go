@@ -37,7 +37,7 @@ type Plan struct {
 	Whole bool
 	// RequeueAfter is when to look again even if nothing happens.
 	RequeueAfter time.Duration
-	// Memory is what the next pass shall know.
+	// Memory is what the next pass shall know if all is carried out: see Remember.
 	Memory Memory
 	// Operation is what becomes of the claimed operation.
 	Operation *v1alpha1.OperationStatus

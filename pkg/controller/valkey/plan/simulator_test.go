@@ -267,7 +267,7 @@ func (s *simulation) step() error {
 		s.restart()
 		return nil
 	}
-	s.memory = p.Memory
+	s.memory = Remember(o, p, outcomes)
 	status := Status(o, p, outcomes)
 	s.valkey.Status = status
 	return nil
@@ -320,7 +320,7 @@ func (s *simulation) act(p Plan) (outcomes []Outcome, crashed bool) {
 				s.follow(n, s.index(a.Primary))
 			}
 		case Replace:
-			s.replace(a)
+			outcome.Skipped = !s.replace(a)
 		case RemoveNode:
 			s.remove(s.index(a.Node))
 		case Promote, HandOver:
@@ -386,15 +386,16 @@ func (s *simulation) respecNode(n *simNode, workloadRevision string) {
 	n.object = object
 }
 
-func (s *simulation) replace(a Replace) {
+func (s *simulation) replace(a Replace) bool {
 	n := s.nodes[s.index(a.Node)]
 	if n == nil || a.IdlePod != "" && n.server.running {
-		return
+		return false
 	}
 	s.respecNode(n, a.Revision)
 	if revision(n.object.Spec) == a.Revision && (n.server.running || n.replaced) {
 		n.replaced, n.awaited, n.forgotten = true, a.Revision, false
 	}
+	return true
 }
 
 func (s *simulation) remove(index int) {
