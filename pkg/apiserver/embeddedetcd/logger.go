@@ -19,8 +19,13 @@ func newLogger() *zap.Logger {
 	return zap.New(withoutNoise{core}).Named("etcd")
 }
 
-// Each regular end of an embedded etcd logs errors with these texts.
-var noise = []string{"setting up serving from embedded etcd failed", "stopping insecure grpc server due to error", "simple token is not cryptographically signed"}
+// Each regular start or end of an embedded etcd logs these.
+var noise = []string{
+	"setting up serving from embedded etcd failed",
+	"stopped insecure grpc server due to error",
+	"simple token is not cryptographically signed",
+	"Running http and grpc server on single port",
+}
 
 // withoutNoise drops what looks like a failure and is none.
 type withoutNoise struct{ zapcore.Core }
