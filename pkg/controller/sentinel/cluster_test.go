@@ -53,6 +53,8 @@ type cluster struct {
 	controller *reconciler
 	nodes      map[string]*valkeytest.Process
 	sentinels  []*valkeytest.Process
+	// seen are the indices that had a pod before: another pod is another process.
+	seen map[int]bool
 	// writes counts what the controller writes to the API; wrote says what it was last.
 	writes atomic.Int64
 	wrote  atomic.Pointer[string]
@@ -68,7 +70,7 @@ func password(user string) string { return "password-of-" + strings.TrimPrefix(u
 // startCluster starts as many Sentinels, empty ones, and the objects that a set needs.
 func startCluster(t *testing.T, binary valkeytest.Binary, sentinels int) *cluster {
 	t.Helper()
-	c := &cluster{t: t, binary: binary, nodes: map[string]*valkeytest.Process{}, events: events.NewFakeRecorder(1000)}
+	c := &cluster{t: t, binary: binary, nodes: map[string]*valkeytest.Process{}, seen: map[int]bool{}, events: events.NewFakeRecorder(1000)}
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -290,7 +292,13 @@ func (c *cluster) pass() {
 			c.sentinels[i].Kill()
 			continue
 		}
-		_ = c.kube.Create(c.t.Context(), pod) // unless it is there
+		if err := c.kube.Create(c.t.Context(), pod); err == nil { // else it is there
+			if c.seen[i] {
+				c.sentinels[i].Kill()
+				c.sentinels[i].Start()
+			}
+			c.seen[i] = true
+		}
 	}
 }
 

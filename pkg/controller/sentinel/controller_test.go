@@ -296,6 +296,11 @@ func TestPodsThatWereScaledAwayAreForgotten(t *testing.T) {
 	c.addValkey("a", 3, nil)
 	c.passUntil("a is whole", c.whole("a", "a-0", 2, 0, 1, 2, 3))
 	c.idle()
+	for _, process := range c.sentinels { // or each would take ten seconds to find the replicas again
+		if err := process.Sentinel().Debug(t.Context(), valkeyclient.Setting{Key: "info-period", Value: "1000"}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	// The Valkey loses its last node, the set its last Sentinel.
 	c.nodes["a-2"].Kill()
 	c.updateValkey("a", func(valkey *v1alpha1.Valkey) { valkey.Spec.Replicas = 1 })
@@ -318,6 +323,32 @@ func TestPodsThatWereScaledAwayAreForgotten(t *testing.T) {
 	if now := c.commands(); now != commands {
 		t.Errorf("Sentinels were told something while nothing happened:\nbefore:\n%s\nafter:\n%s", commands, now)
 	}
+}
+
+func TestARollReplacesOnePodAtATimeAndKeepsTheQuorum(t *testing.T) {
+	c := startCluster(t, valkeytest.Default(t), 3)
+	c.addValkey("a", 2, nil)
+	c.passUntil("a is whole", c.whole("a", "a-0", 1, 0, 1, 2))
+	set := c.set()
+	set.Spec.Image, set.Generation = "another:1", 2
+	if err := c.kube.Update(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	replaced := 0
+	c.passUntil("all pods are as asked for", func(ctx context.Context) error {
+		now := len(c.told(v1alpha1.EventSentinelReplaced))
+		if now > 1 {
+			t.Errorf("%d pods were replaced in one pass", now)
+		}
+		if replaced += now; replaced < 3 {
+			return fmt.Errorf("%d pods were replaced", replaced)
+		}
+		return c.ready(ctx)
+	})
+	if replaced != 3 {
+		t.Errorf("%d pods were replaced, want 3", replaced)
+	}
+	c.passUntil("a is whole", c.whole("a", "a-0", 1, 0, 1, 2))
 }
 
 func TestForeignObjectsAreLeftAlone(t *testing.T) {
