@@ -280,6 +280,9 @@ func (w *world) sentinelsAct() {
 func (w *world) register() {
 	for i := range w.sentinels {
 		s := &w.sentinels[i]
+		if name, ok := w.sentinelMajority(); ok && s.registered && s.names != name && w.nodes[name].live() && w.nodes[name].server.primary && w.chance(30) {
+			s.names, s.downFor = name, 0 // one that monitors something else is put right
+		}
 		if s.registered || !s.up {
 			continue
 		}
