@@ -7,7 +7,10 @@ export CLUSTER
 CLUSTER_BIN := $(CACHE)/bin/cluster
 KUBE_BIN := $(CACHE)/bin/kubernetes-v1.37.2
 export PATH := $(KUBE_BIN):$(PATH)
-GOBUILD := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)"
+# One set of build flags for everything, so that binaries, tests and checks share the build cache.
+export CGO_ENABLED := 0
+export GOFLAGS := $(shell go env GOFLAGS) -trimpath
+GOBUILD := go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)"
 
 .DEFAULT_GOAL := help
 
@@ -48,7 +51,7 @@ $(CLUSTER_BIN): FORCE
 ##@ Build
 build: ## Build the static binaries into bin/
 	@for c in apiserver controller agent; do echo "build bin/valkey-$$c"; $(GOBUILD) -o bin/valkey-$$c ./cmd/$$c || exit 1; done
-	@cd test/client && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o ../../bin/testclient .
+	@cd test/client && go build -ldflags "-s -w" -o ../../bin/testclient .
 
 generate: ## Generate deepcopy, defaults, validation, conversion, protobuf, OpenAPI and clients
 	hack/update-codegen.sh
