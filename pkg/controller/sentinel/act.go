@@ -80,9 +80,9 @@ func (r *reconciler) disrupt(ctx context.Context, o observation, outcome *plan.O
 func (r *reconciler) change(ctx context.Context, o observation, action plan.Action) error {
 	switch action := action.(type) {
 	case plan.Apply:
-		return r.apply(ctx, action)
+		return r.apply(ctx, o, action)
 	case plan.Scale:
-		return r.apply(ctx, action.Apply)
+		return r.apply(ctx, o, action.Apply)
 	case plan.GeneratePasswords:
 		return r.generatePasswords(ctx, o, action)
 	case plan.Delete:
@@ -95,11 +95,18 @@ func (r *reconciler) change(ctx context.Context, o observation, action plan.Acti
 	}
 }
 
-func (r *reconciler) apply(ctx context.Context, action plan.Apply) error {
-	if err := r.client.Apply(ctx, action.Config, client.FieldOwner(naming.FieldManager), client.ForceOwnership); err != nil {
-		return fmt.Errorf("apply %s %s: %w", action.Kind, action.Name, err)
+// apply makes a child as it should be. What the API has refused for good, it is not asked again at once; the answer stays the same.
+func (r *reconciler) apply(ctx context.Context, o observation, action plan.Apply) error {
+	if err := o.refusals.of(action, r.now()); err != nil {
+		return err
 	}
-	return nil
+	err := r.client.Apply(ctx, action.Config, client.FieldOwner(naming.FieldManager), client.ForceOwnership)
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("apply %s %s: %w", action.Kind, action.Name, err)
+	o.refusals.note(action, err, r.now())
+	return err
 }
 
 // remove deletes the object if it still is the one that was looked at.

@@ -6,6 +6,7 @@ package sentinel
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,8 +18,10 @@ import (
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
@@ -55,6 +58,8 @@ type cluster struct {
 	sentinels  []*valkeytest.Process
 	// seen are the indices that had a pod before: another pod is another process.
 	seen map[int]bool
+	// forbidden is a kind that the controller has no right to make.
+	forbidden string
 	// writes counts what the controller writes to the API; wrote says what it was last.
 	writes atomic.Int64
 	wrote  atomic.Pointer[string]
@@ -101,6 +106,9 @@ func (c *cluster) counting() interceptor.Funcs {
 	return interceptor.Funcs{
 		Apply: func(ctx context.Context, next client.WithWatch, config runtime.ApplyConfiguration, options ...client.ApplyOption) error {
 			c.note(config)
+			if named, ok := config.(interface{ GetKind() *string }); ok && c.forbidden != "" && *named.GetKind() == c.forbidden {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: c.forbidden}, "x", errors.New("no"))
+			}
 			return next.Apply(ctx, config, options...)
 		},
 		SubResourceApply: func(ctx context.Context, next client.Client, name string, config runtime.ApplyConfiguration, options ...client.SubResourceApplyOption) error {

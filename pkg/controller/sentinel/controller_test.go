@@ -370,6 +370,31 @@ func TestForeignObjectsAreLeftAlone(t *testing.T) {
 	}
 }
 
+func TestWithoutTheRightToABudgetTheRestComesUp(t *testing.T) {
+	c := startCluster(t, valkeytest.Default(t), 3)
+	c.forbidden = "PodDisruptionBudget"
+	c.addValkey("a", 1, nil)
+	c.passUntil("a is whole", c.whole("a", "a-0", 0, 0, 1, 2))
+	c.pass()
+	degraded := meta.FindStatusCondition(c.set().Status.Conditions, v1alpha1.ConditionDegraded)
+	if degraded == nil || degraded.Reason != v1alpha1.ReasonApplyFailed || !strings.Contains(degraded.Message, "PodDisruptionBudget") {
+		t.Errorf("Degraded is %+v", degraded)
+	}
+	if !meta.IsStatusConditionTrue(c.set().Status.Conditions, v1alpha1.ConditionReady) {
+		t.Errorf("conditions %+v", c.set().Status.Conditions)
+	}
+	writes := c.writes.Load()
+	for range 5 {
+		c.pass()
+	}
+	if now := c.writes.Load(); now != writes {
+		t.Errorf("%d writes, the last: %s", now-writes, *c.wrote.Load())
+	}
+	if told := c.told(v1alpha1.EventApplyFailed); len(told) != 1 {
+		t.Errorf("events: %v", told)
+	}
+}
+
 func TestNothingIsDoneInANamespaceThatGoes(t *testing.T) {
 	c := startCluster(t, valkeytest.Default(t), 3)
 	namespace := &corev1.Namespace{}

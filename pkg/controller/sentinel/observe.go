@@ -27,6 +27,8 @@ type observation struct {
 	plan.Observed
 	// sentinels are by index how to reach each Sentinel, for those that have an address.
 	sentinels map[int]valkeyclient.Target
+	// refusals is what the API has refused, kept from pass to pass.
+	refusals *refusals
 }
 
 // observe looks at everything that a plan depends on. Without the set itself there is nothing to plan: Set is nil then.
@@ -39,7 +41,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	if known.status != nil && known.seenVersion == set.ResourceVersion {
 		set.Status = *known.status.DeepCopy()
 	}
-	o := observation{Observed: plan.Observed{
+	o := observation{refusals: known.refusals, Observed: plan.Observed{
 		Now: r.now(), Set: set, Terminating: set.DeletionTimestamp != nil, Memory: known.memory, Settled: known.settled,
 		Environment: plan.Environment{AgentImage: r.deps.AgentImage, DNS: r.deps.DNS, SystemNamespace: r.deps.SystemNamespace},
 	}}
@@ -69,7 +71,7 @@ func (r *reconciler) observeObjects(ctx context.Context, o *observation) error {
 		Workload:    get(&look, workload, &appsv1.StatefulSet{}),
 		Role:        get(&look, access, &rbacv1.Role{}),
 		RoleBinding: get(&look, access, &rbacv1.RoleBinding{}),
-		Budget:      get(&look, workload, &policyv1.PodDisruptionBudget{}),
+		Budget:      getIfAllowed(&look, workload, &policyv1.PodDisruptionBudget{}),
 		Pods:        map[string]*corev1.Pod{},
 		UserSecrets: map[string]*corev1.Secret{},
 	}
@@ -134,6 +136,16 @@ func get[T client.Object](look *lookup, name string, object T) T {
 		return none
 	}
 	return object
+}
+
+// getIfAllowed is get for a kind that the set can do without: without the right to read it there is none, and making it will say so.
+func getIfAllowed[T client.Object](look *lookup, name string, object T) T {
+	own := lookup{r: look.r, ctx: look.ctx, namespace: look.namespace, err: look.err}
+	found := get(&own, name, object)
+	if !apierrors.IsForbidden(own.err) {
+		look.err = own.err
+	}
+	return found
 }
 
 // password of one of the product's own users on the Sentinels, where it is ours.

@@ -23,6 +23,8 @@ type recollection struct {
 	uid     types.UID
 	memory  plan.Memory
 	settled map[string]string
+	// refusals is shared with the pass that runs; there is one at a time for a set.
+	refusals *refusals
 	// status was written over the set as of seenVersion: until the cache shows a newer one, it is the status.
 	status      *v1alpha1.ValkeySentinelStatus
 	seenVersion string
@@ -35,7 +37,7 @@ func (r *recollections) recall(key types.NamespacedName, uid types.UID) recollec
 	if known := r.bySet[key]; known.uid == uid {
 		return known
 	}
-	return recollection{uid: uid, memory: plan.Memory{}}
+	return recollection{uid: uid, memory: plan.Memory{}, refusals: &refusals{}}
 }
 
 func (r *recollections) remember(key types.NamespacedName, what recollection) {

@@ -42,8 +42,8 @@ func (r *reconciler) report(ctx context.Context, o observation, decided plan.Pla
 	r.remember(key, known)
 	r.tellOutcomes(o.Set, outcomes)
 	for _, outcome := range outcomes {
-		// What a Sentinel did not take is seen in the next look; it must not slow the set down.
-		if _, toSentinel := plan.SentinelOf(outcome.Action); outcome.Err != nil && !toSentinel {
+		// What a Sentinel did not take is seen in the next look, and what the API has refused stays refused: neither must slow the set down.
+		if _, toSentinel := plan.SentinelOf(outcome.Action); outcome.Err != nil && !toSentinel && !isRefusal(outcome.Err) {
 			failed = append(failed, outcome.Err)
 		}
 	}
@@ -55,10 +55,14 @@ func (r *reconciler) report(ctx context.Context, o observation, decided plan.Pla
 
 // ignoreEnd drops errors of a set, or a namespace, that went away under the pass: the garbage collector does the rest.
 func ignoreEnd(err error) error {
-	if apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+	if isEnd(err) {
 		return nil
 	}
 	return err
+}
+
+func isEnd(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 func (r *reconciler) writeStatus(ctx context.Context, set *v1alpha1.ValkeySentinel, status v1alpha1.ValkeySentinelStatus) error {
