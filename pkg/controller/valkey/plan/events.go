@@ -126,11 +126,13 @@ func conditionEvents(before, after v1alpha1.ValkeyStatus) []Event {
 			reason, warning = t.onFalse, t.warnFalse
 			turned = turned && (!t.afterFalse || was != nil)
 		}
-		if special, has := reasonEvents[is.Reason]; has && (was == nil || was.Message != is.Message) {
+		if special, has := reasonEvents[is.Reason]; has && (was == nil || was.Reason != is.Reason || was.Message != is.Message) {
 			reason, warning, turned = special, true, true
 		}
-		if turned && reason != "" {
-			events = append(events, Event{Warning: warning, Reason: reason, Message: firstOf(is.Message, is.Reason)})
+		// Several conditions may tell of one thing.
+		event := Event{Warning: warning, Reason: reason, Message: firstOf(is.Message, is.Reason)}
+		if turned && reason != "" && !slices.Contains(events, event) {
+			events = append(events, event)
 		}
 	}
 	return append(events, rollEvents(before, after)...)

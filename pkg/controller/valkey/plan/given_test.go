@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -177,4 +178,14 @@ func check(t *testing.T, cases map[string]planCase, steps ...string) {
 			}
 		})
 	}
+}
+
+// encoded is the JSON of a configuration.
+func encoded(t *testing.T, config kruntime.ApplyConfiguration) string {
+	t.Helper()
+	text, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
