@@ -125,6 +125,8 @@ func (in Input) unnamed() Outcome {
 	candidates := in.withData()
 	best, some := newest(candidates)
 	switch {
+	case !some && in.Self.Index == 0 && in.mayFindVolumes():
+		return wait(CodeBootstrap, "first start of a new set: %s may have found a volume with data", names(in.unseen()))
 	case !some && in.Self.Index == 0:
 		return Outcome{Action: StartPrimary, Code: CodeBootstrap, Reason: "first start of a new set: member 0 is the primary"}
 	case !some && in.Elapsed < in.Limits.Bootstrap:
@@ -145,6 +147,11 @@ func (in Input) unnamed() Outcome {
 		Action: StartReplica, Primary: best.name, Code: CodeNewest,
 		Reason: fmt.Sprintf("nobody knows who was the primary; %s has the newest data", best.name),
 	}
+}
+
+// mayFindVolumes: members of a new set that have not shown themselves may have found volumes of an earlier set.
+func (in Input) mayFindVolumes() bool {
+	return in.Persistent && len(in.unseen()) > 0 && in.Elapsed < in.Limits.Missing
 }
 
 // withData is every visible member that holds data.

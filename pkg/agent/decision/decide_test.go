@@ -54,6 +54,10 @@ func TestFirstStart(t *testing.T) {
 	}{
 		"alone":                            {Input{Self: Self{Name: "v-0"}}, "primary Alone"},
 		"node 0 waits for nobody":          {look(), "primary Bootstrap"},
+		"node 0 of a set with volumes":     {look(persistent), "wait Bootstrap"},
+		"it waits for a moment only":       {look(persistent, after(6*time.Second)), "primary Bootstrap"},
+		"or until all are there":           {look(persistent, deciding("v-1", "", ""), deciding("v-2", "", "")), "primary Bootstrap"},
+		"it is monitored already":          {look(persistent, sentinels(0, "v-0", "v-0", "v-0")), "wait Bootstrap"},
 		"node 0 under silent Sentinels":    {look(sentinels(0, "-", "-", "-")), "primary Bootstrap"},
 		"node 0 is monitored already":      {look(sentinels(0, "v-0", "v-0", "v-0")), "primary Named"},
 		"node 0 with unresolvable peers":   {look(sight("v-1", Blind), sight("v-2", Blind)), "primary Bootstrap"},

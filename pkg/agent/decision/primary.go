@@ -70,7 +70,7 @@ func (in Input) standBack(n named, ahead []Peer) Outcome {
 	best := in.toPromote(ahead)
 	switch {
 	case best == "":
-	case in.Mode == ModeSentinel && len(in.Sentinels) > 0:
+	case in.Mode == ModeSentinel && !in.unmonitored():
 		if in.sentinelsMayAct() {
 			outcome.Ask, outcome.Target = AskFailover, best
 		}
@@ -87,6 +87,20 @@ func (in Input) standBack(n named, ahead []Peer) Outcome {
 func (in Input) mayAskPeers(n named) bool {
 	recorded := in.Hint == in.Self.Name || in.Hint == "" && in.Self.wasPrimary() || n.source == SourceReplicas
 	return recorded && (len(in.unseen()) == 0 || in.Elapsed >= in.Limits.Missing)
+}
+
+// unmonitored: there are no Sentinels, or most of them answer and none monitors the set. Nobody else will promote a peer then.
+func (in Input) unmonitored() bool {
+	answered := 0
+	for _, s := range in.Sentinels {
+		if s.Says != "" {
+			return false
+		}
+		if s.Answered {
+			answered++
+		}
+	}
+	return len(in.Sentinels) == 0 || 2*answered > len(in.Sentinels)
 }
 
 // sentinelsMayAct: one of them names this node, or a member that is not the primary by its own word.
@@ -129,6 +143,9 @@ func (in Input) awaitMembers(n named) (Outcome, bool) {
 			return Outcome{}, false
 		}
 		return wait(CodeMembers, "%s may have data that this node lacks", names(unseen)), true
+	}
+	if in.isNew() && in.mayFindVolumes() {
+		return wait(CodeBootstrap, "first start of a new set: %s may have found a volume with data", names(unseen)), true
 	}
 	if in.isNew() || in.Self.wasPrimary() && in.Self.Record.Keys == 0 {
 		return Outcome{}, false

@@ -99,11 +99,11 @@ func (s *set) servingPrimary(ctx context.Context) (*pod, error) {
 	return serving, nil
 }
 
-// awaitPrimaryOtherThan waits until somebody else is the primary, for the nodes and, where there are any, for the Sentinels.
+// awaitPrimaryOtherThan waits until somebody (else) is the primary, for the nodes and, where there are any, for the Sentinels.
 func (s *set) awaitPrimaryOtherThan(old *pod) *pod {
 	s.t.Helper()
 	var primary *pod
-	s.eventually("another primary than "+old.name, func(ctx context.Context) error {
+	s.eventually("a primary", func(ctx context.Context) error {
 		var err error
 		if primary, err = s.servingPrimary(ctx); err != nil {
 			return err

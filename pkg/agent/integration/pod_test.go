@@ -147,6 +147,15 @@ func (p *pod) replace() {
 	}
 }
 
+// lose removes a directory of an ended pod, as a volume that is gone.
+func (p *pod) lose(dir string) {
+	p.set.t.Helper()
+	p.set.must(os.RemoveAll(p.path(dir)))
+}
+
+// forget removes all that a Sentinel kept.
+func (p *pod) forget() { p.lose("state") }
+
 func (p *pod) logTail(lines int) string {
 	content, _ := os.ReadFile(p.path("log"))
 	all := bytes.Split(bytes.TrimSpace(content), []byte("\n"))

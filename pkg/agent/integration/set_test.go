@@ -138,13 +138,17 @@ func (s *set) write() {
 			p.put("passwords/"+user, password)
 		}
 	}
-	if len(s.sentinels) == 0 {
-		return
+	if len(s.sentinels) > 0 {
+		s.writeSentinels(s.sentinelSettings())
 	}
-	sentinelSettings, err := boot.Encode(s.sentinelSettings())
+}
+
+func (s *set) writeSentinels(settings boot.Sentinel) {
+	s.t.Helper()
+	text, err := boot.Encode(settings)
 	s.must(err)
 	for _, p := range s.sentinels {
-		p.put("config/"+naming.KeyBoot, sentinelSettings)
+		p.put("config/"+naming.KeyBoot, text)
 		p.put("config/"+naming.KeyACL, s.acl(naming.SentinelSystemUsers(), valkeyconf.SentinelUser, valkeyconf.OpenSentinelDefault()))
 	}
 }

@@ -118,9 +118,12 @@ func (a *Agent) subject(s set, leave func(boot.Endpoint) bool) inspect.Subject {
 func (a *Agent) look(ctx context.Context, s set) ([]decision.Peer, []decision.Sentinel) {
 	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
 	defer cancel()
-	var reports map[string]*probe.Report
+	var reports, sentinelReports map[string]*probe.Report
 	var all sync.WaitGroup
-	all.Go(func() { reports = a.reports(ctx, s) })
+	all.Go(func() { reports = a.reports(ctx, s.Members) })
+	if s.Mode == decision.ModeSentinel {
+		all.Go(func() { sentinelReports = a.reports(ctx, s.Sentinels) })
+	}
 	subject := a.subject(s, func(member boot.Endpoint) bool { return member.Name == s.self.Name })
 	snapshot := inspect.Inspector{Clients: a.clients, ProbeTimeout: probeTimeout, Deadline: 2 * probeTimeout}.Look(ctx, subject)
 	all.Wait()
@@ -147,28 +150,28 @@ func (a *Agent) look(ctx context.Context, s set) ([]decision.Peer, []decision.Se
 	}
 	var sentinels []decision.Sentinel
 	for _, view := range snapshot.Sentinels {
-		sentinels = append(sentinels, s.sentinel(view))
+		sentinels = append(sentinels, s.sentinel(view, sentinelReports[view.Name]))
 	}
 	return peers, sentinels
 }
 
-// reports are those of the peers' agents that answer.
-func (a *Agent) reports(ctx context.Context, s set) map[string]*probe.Report {
+// reports are those of the agents that answer, this one aside.
+func (a *Agent) reports(ctx context.Context, of []boot.Endpoint) map[string]*probe.Report {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	reports := map[string]*probe.Report{}
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	for _, member := range s.Members {
-		if member.Name == s.self.Name {
+	for _, other := range of {
+		if other.Name == a.self.Name {
 			continue
 		}
 		all.Go(func() {
-			report, err := a.agents.Report(ctx, member.Host)
-			if err == nil && report.Name == member.Name {
+			report, err := a.agents.Report(ctx, other.Host)
+			if err == nil && report.Name == other.Name {
 				mu.Lock()
 				defer mu.Unlock()
-				reports[member.Name] = &report
+				reports[other.Name] = &report
 			}
 		})
 	}
@@ -192,9 +195,10 @@ func answersOthers(class topology.ReachClass) bool {
 	return class == topology.ReachAuth || class == topology.ReachPermission
 }
 
-func (s set) sentinel(view topology.SentinelView) decision.Sentinel {
+// sentinel is one Sentinel's word: its own, or in a cold start that of its agent, which waits for this set to start.
+func (s set) sentinel(view topology.SentinelView, report *probe.Report) decision.Sentinel {
 	if !view.Reach.OK() {
-		return decision.Sentinel{}
+		return s.settled(report)
 	}
 	sentinel := decision.Sentinel{Answered: true}
 	if monitor, holds := view.Monitors[s.MonitorName]; holds {
@@ -202,4 +206,17 @@ func (s set) sentinel(view topology.SentinelView) decision.Sentinel {
 		sentinel.Pending = monitor.ObjectDown || monitor.FailoverInProgress
 	}
 	return sentinel
+}
+
+func (s set) settled(report *probe.Report) decision.Sentinel {
+	if report == nil || report.Sentinel == nil || report.Phase != probe.PhaseDeciding {
+		return decision.Sentinel{}
+	}
+	for _, monitor := range report.Sentinel.Settled {
+		if monitor.Name == s.MonitorName {
+			says := s.nameOf(topology.Address{Host: monitor.Host, Port: monitor.Port})
+			return decision.Sentinel{Answered: true, Says: says, Epoch: monitor.ConfigEpoch}
+		}
+	}
+	return decision.Sentinel{}
 }

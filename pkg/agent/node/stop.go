@@ -98,7 +98,7 @@ func (a *Agent) handOver(ctx context.Context) {
 // stopping are the members that are about to end, too.
 func (a *Agent) stopping(ctx context.Context, s set) map[string]bool {
 	stopping := map[string]bool{}
-	for name, report := range a.reports(ctx, s) {
+	for name, report := range a.reports(ctx, s.Members) {
 		stopping[name] = report.Phase == probe.PhaseStopping
 	}
 	return stopping

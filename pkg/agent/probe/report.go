@@ -78,6 +78,9 @@ type Sentinel struct {
 	MyID         string    `json:"myID"`
 	CurrentEpoch int64     `json:"currentEpoch"`
 	Monitors     []Monitor `json:"monitors,omitempty"`
+	// Settled is whom it will monitor, told before it is started in a cold start: data nodes need its word to start, and it
+	// would hold a primary that has not started for down.
+	Settled []Monitor `json:"settled,omitempty"`
 }
 
 // Monitor is one monitor.

@@ -42,10 +42,11 @@ type Agent struct {
 	// own is what this Sentinel's file said before it was written anew.
 	own state
 
-	mu    sync.Mutex
-	phase probe.Phase
-	since time.Time
-	child *process.Child
+	mu      sync.Mutex
+	phase   probe.Phase
+	since   time.Time
+	child   *process.Child
+	settled []probe.Monitor
 }
 
 // Run runs the Sentinel until it ends or a signal asks for the end, and returns the exit code of the container.
@@ -128,6 +129,9 @@ func (a *Agent) run(signals *process.Signals) (int, error) {
 	settledOn := make(chan rendering, 1)
 	go func() {
 		m, primaries := a.settle(ctx)
+		if len(m.running) == 0 {
+			a.hold(ctx, primaries)
+		}
 		settledOn <- rendering{
 			settings: a.settings, self: a.self, myID: a.myID, stateDir: a.stateDir(), memory: m, primaries: primaries, log: a.options.Log,
 		}
@@ -185,7 +189,7 @@ func (a *Agent) launch(r rendering) error {
 	a.setPhase(probe.PhaseRunning)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.child = child
+	a.child, a.settled = child, nil
 	return nil
 }
 
@@ -220,6 +224,9 @@ func (a *Agent) Report() probe.Report {
 		}
 	}
 	report.Sentinel = s.report()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	report.Sentinel.Settled = a.settled
 	return report
 }
 

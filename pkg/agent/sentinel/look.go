@@ -71,6 +71,40 @@ func (a *Agent) settle(ctx context.Context) (memory, map[string]settled) {
 	}
 }
 
+// hold tells whom this Sentinel will monitor and waits, with what is left of patience, until those primaries answer: a cold
+// start is no failure of a primary. With a down-after of a second Sentinels would fail over before it is up.
+func (a *Agent) hold(ctx context.Context, primaries map[string]settled) {
+	a.mu.Lock()
+	for name, s := range primaries {
+		a.settled = append(a.settled, probe.Monitor{Name: name, Host: s.primary.Host, Port: s.primary.Port, ConfigEpoch: s.configEpoch})
+	}
+	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, a.options.Patience)
+	defer cancel()
+	for ctx.Err() == nil && !a.allAnswer(ctx, primaries) {
+		pause(ctx, lookAgain)
+	}
+}
+
+// allAnswer: every primary is there, be it loading or with another password.
+func (a *Agent) allAnswer(ctx context.Context, primaries map[string]settled) bool {
+	subject := inspect.Subject{}
+	for _, monitor := range a.settings.Monitors {
+		s := primaries[monitor.Name]
+		subject.Members = append(subject.Members, inspect.Member{Target: valkeyclient.Target{
+			Name: monitor.Name, Address: valkeyclient.Address(s.primary).String(),
+			Credentials: valkeyclient.Credentials{Username: monitor.AuthUser, Password: monitor.AuthPass},
+		}})
+	}
+	snapshot := inspect.Inspector{Clients: a.clients, ProbeTimeout: probeTimeout, Parallel: parallel}.Look(ctx, subject)
+	for _, m := range snapshot.Members {
+		if m.Reach.Class == topology.ReachUnreachable || m.Reach.Class == topology.ReachTimeout {
+			return false
+		}
+	}
+	return true
+}
+
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,0 +1,107 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package integration
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/valkeykube/valkeykube/pkg/agent/decision"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient/valkeytest"
+)
+
+// The container of a Sentinel dies and comes back; then its pod is replaced, with everything it knew: it monitors the right
+// node again, knows both peers, and can take part in a failover.
+func TestSentinelComesBack(t *testing.T) {
+	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
+		s := up(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence, binary: binary}, keys)
+		s.failOver(s.nodes[2])
+		victim := s.sentinels[1]
+		for _, replaced := range []bool{false, true} {
+			victim.killServer()
+			if replaced {
+				victim.replace()
+				victim.forget()
+			}
+			victim.start()
+			began := time.Now()
+			s.eventually("ready", func(context.Context) error { return victim.ready() })
+			s.must(s.nodes[2].node().ConfigSet(t.Context(), valkeyclient.Setting{Key: "replica-priority", Value: "100"}))
+			s.awaitSentinels(s.nodes[2])
+			t.Logf("replaced %t: whole %s after it was back", replaced, time.Since(began))
+			m, err := victim.sentinel().MonitorByName(t.Context(), monitorName)
+			if err != nil || m.ConfigEpoch == 0 {
+				t.Errorf("epoch %d, %v", m.ConfigEpoch, err)
+			}
+			if id, err := victim.sentinel().MyID(t.Context()); err != nil || id != naming.SentinelID(setUID, victim.name) {
+				t.Errorf("id %s, %v", id, err)
+			}
+		}
+		// The one that came back is needed for the majority now.
+		s.sentinels[0].kill()
+		s.sentinels = s.sentinels[1:]
+		s.nodes[2].kill()
+		s.awaitPrimaryOtherThan(s.nodes[2])
+	})
+}
+
+// What would keep a Sentinel from starting is left out.
+func TestSentinelWithBadSettings(t *testing.T) {
+	s := newSet(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence})
+	settings := s.sentinelSettings()
+	bad := settings.Monitors[0]
+	bad.Name = "bad name"
+	worse := settings.Monitors[0]
+	worse.Name, worse.AuthPass = "worse", `quo"ted`
+	settings.Monitors[0].Settings["down-after-milliseconds"] = "1\nbind 0.0.0.0"
+	settings.Monitors = append(settings.Monitors, bad, worse)
+	settings.Config = map[string]string{"announce-ip": "192.0.2.1", "loglevel": "notice"}
+	s.writeSentinels(settings)
+	s.startAll(s.nodes)
+	s.startAll(s.sentinels)
+	s.awaitSentinels(s.nodes[0])
+	monitors, err := s.sentinels[0].sentinel().Monitors(t.Context())
+	if err != nil || len(monitors) != 1 {
+		t.Errorf("%v, %v", monitors, err)
+	}
+	log := s.sentinels[0].log()
+	for _, want := range []string{`"bad name"`, "monitor=worse", "down-after-milliseconds", "announce-ip"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("nothing is said about %s", want)
+		}
+	}
+}
+
+// Names of members that do not resolve, yet, are no reason not to start.
+func TestSentinelWithoutItsMembers(t *testing.T) {
+	s := newSet(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence})
+	settings := s.sentinelSettings()
+	m := &settings.Monitors[0]
+	m.Host = "v-0.example.invalid"
+	for i := range m.Members {
+		m.Members[i].Host = m.Members[i].Name + ".example.invalid"
+	}
+	s.writeSentinels(settings)
+	s.startAll(s.sentinels)
+	for _, p := range s.sentinels {
+		s.eventually("ready", func(context.Context) error { return p.ready() })
+	}
+}
+
+func TestFilesOfSentinelsAreForNobodyElse(t *testing.T) {
+	s := up(t, options{mode: decision.ModeSentinel, replicas: 1, sentinels: 3, config: withoutPersistence}, 0)
+	for path, want := range map[string]os.FileMode{
+		s.sentinels[0].path("state/state"): 0o700, s.nodes[0].path("run/valkey.conf"): 0o600,
+	} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+}
