@@ -74,8 +74,6 @@ const (
 	ReasonRolling = "Rolling"
 	// ReasonScaling means that nodes are being added or removed.
 	ReasonScaling = "Scaling"
-	// ReasonTerminating means that the object, or its namespace, is being deleted.
-	ReasonTerminating = "Terminating"
 )
 
 // Reasons of a Valkey.
@@ -126,8 +124,6 @@ const (
 	ReasonDiskWriteFailed = "DiskWriteFailed"
 	// ReasonHeldNobodyToTakeOver means that a primary has to be replaced and no replica may take over.
 	ReasonHeldNobodyToTakeOver = "HeldNobodyToTakeOver"
-	// ReasonHeldByOperation means that a failover that somebody asked for goes first.
-	ReasonHeldByOperation = "HeldByOperation"
 	// ReasonHeldUnhealthy means that pods are not replaced while the set is not whole.
 	ReasonHeldUnhealthy = "HeldUnhealthy"
 	// ReasonSyncTimeout means that a replaced node did not get in sync in time; the roll is paused.
@@ -152,8 +148,6 @@ const (
 	ReasonQuorumReached = "QuorumReached"
 	// ReasonNoQuorum means that a failover could not be agreed on, or not be authorised.
 	ReasonNoQuorum = "NoQuorum"
-	// ReasonNotApplicable means that the failover mode has no Sentinels.
-	ReasonNotApplicable = "NotApplicable"
 )
 
 // Reasons of a ValkeySentinel.
