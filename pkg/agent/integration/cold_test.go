@@ -28,7 +28,7 @@ func (s *set) failOver(to *pod) {
 	s.eventually("the Sentinel sees whom to promote", func(ctx context.Context) error {
 		replicas, err := leader.Replicas(ctx, monitorName)
 		for _, r := range replicas {
-			if r.Address == to.address && r.Priority == 1 {
+			if r.Address == to.announced && r.Priority == 1 {
 				return nil
 			}
 		}
@@ -204,7 +204,7 @@ func TestChangeOfPersistence(t *testing.T) {
 func TestNodeByHand(t *testing.T) {
 	s := newSet(t, options{mode: decision.ModeNone, config: []string{`save ""`}})
 	p := s.nodes[0]
-	p.put("config/"+naming.KeyBoot, `{"namespace":"ns","dns":{"clusterDomain":"cluster.test"},"members":[{"name":"v-0","host":"`+p.address.Host+`","port":`+fmt.Sprint(p.address.Port)+`}]}`)
+	p.put("config/"+naming.KeyBoot, `{"namespace":"ns","dns":{"clusterDomain":"`+zone+`"},"members":[{"name":"v-0","host":"`+p.address.Host+`","port":`+fmt.Sprint(p.address.Port)+`}]}`)
 	for _, dir := range []string{"acl", "passwords"} {
 		p.lose(dir)
 	}

@@ -66,7 +66,7 @@ func (s *set) sentinelPrimary(ctx context.Context) (*pod, error) {
 			return nil, err
 		}
 		for _, p := range s.nodes {
-			if p.address == address {
+			if p.announced == address {
 				if named != nil && named != p {
 					return nil, fmt.Errorf("the Sentinels name %s and %s", named.name, p.name)
 				}
@@ -162,7 +162,7 @@ func (s *set) locate(ctx context.Context) (valkeyclient.Address, error) {
 		find = func(ctx context.Context) (*pod, error) {
 			address, err := s.sentinels[0].sentinel().PrimaryAddr(ctx, monitorName)
 			for _, p := range s.nodes {
-				if p.address == address {
+				if p.announced == address {
 					return p, err
 				}
 			}

@@ -27,11 +27,13 @@ import (
 
 // pod is one container of a pod: its agent's process, and the directories that outlive the process, or the pod.
 type pod struct {
-	set     *set
-	kind    string
-	name    string
-	dir     string
-	address valkeyclient.Address
+	set  *set
+	kind string
+	name string
+	dir  string
+	// address is where it listens, announced what it is called.
+	address, announced valkeyclient.Address
+
 	command *exec.Cmd
 	exited  chan struct{}
 }
@@ -52,10 +54,14 @@ func (p *pod) start() {
 	for _, dir := range []string{"run", "data", "state"} {
 		p.set.must(os.MkdirAll(p.path(dir), 0o700))
 	}
+	dnsPort := "0"
+	if p.set.options.dns != "" {
+		dnsPort = "53"
+	}
 	agentAddress := net.JoinHostPort(p.address.Host, strconv.Itoa(p.set.agentPort))
 	args := []string{
 		p.kind, "--config-dir", p.path("config"), "--run-dir", p.path("run"), "--listen", agentAddress,
-		"--agent-port", strconv.Itoa(p.set.agentPort), "--dns-listen", net.JoinHostPort(p.address.Host, "0"),
+		"--agent-port", strconv.Itoa(p.set.agentPort), "--dns-listen", net.JoinHostPort(p.address.Host, dnsPort),
 		"--server", p.set.options.binary.Path, "--server-host", p.address.Host,
 	}
 	if p.kind == "node" {
@@ -71,6 +77,9 @@ func (p *pod) start() {
 	p.command.Stdout, p.command.Stderr = log, log
 	// A group of its own: the whole container can be killed, also after its first process.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if p.set.options.dns != "" {
+		p.resolveLocally()
+	}
 	p.set.must(p.command.Start())
 	p.exited = make(chan struct{})
 	go func(command *exec.Cmd, exited chan struct{}) {
@@ -235,7 +244,7 @@ func (s *set) awaitWhole(primary *pod, running ...*pod) {
 				return err
 			case p == primary && role.Role != valkeyclient.RolePrimary:
 				return fmt.Errorf("%s is a %s", p.name, role.Role)
-			case p != primary && (role.Role != valkeyclient.RoleReplica || role.Primary != primary.address):
+			case p != primary && (role.Role != valkeyclient.RoleReplica || role.Primary != primary.announced):
 				return fmt.Errorf("%s is a %s of %s", p.name, role.Role, role.Primary)
 			}
 		}
@@ -252,7 +261,7 @@ func (s *set) awaitSentinels(primary *pod) {
 			switch {
 			case err != nil:
 				return err
-			case m.Primary != primary.address || len(m.Flags) != 1:
+			case m.Primary != primary.announced || len(m.Flags) != 1:
 				return fmt.Errorf("%s names %s, %v", p.name, m.Primary, m.Flags)
 			case m.NumReplicas != s.options.replicas || m.NumOtherSentinels != len(s.sentinels)-1:
 				return fmt.Errorf("%s knows %d replicas and %d Sentinels", p.name, m.NumReplicas, m.NumOtherSentinels)

@@ -6,6 +6,7 @@ package integration
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -65,13 +66,7 @@ func TestPrimaryWithoutPersistenceWaitsForTheController(t *testing.T) {
 	old := s.nodes[0]
 	old.killServer()
 	old.start()
-	s.eventually("it says that it waits", func(context.Context) error {
-		code, body, err := old.get("/readyz")
-		if err == nil && (code == 200 || !strings.Contains(body, string(decision.CodeEmpty))) {
-			err = fmt.Errorf("%d %s", code, body)
-		}
-		return err
-	})
+	s.eventually("it says that it waits", func(context.Context) error { return says(old, decision.CodeEmpty) })
 	if code, body, err := old.get("/livez"); code != 200 || err != nil {
 		t.Errorf("it would be restarted: %d %s, %v", code, body, err)
 	}
@@ -139,4 +134,13 @@ func TestOldPrimaryComesBackAfterAFailover(t *testing.T) {
 	if strings.Contains(old.log()[before:], string(decision.StartPrimary)) {
 		t.Error("it was a primary for a while")
 	}
+}
+
+// says is nil if the node is not ready, and says why.
+func says(p *pod, why decision.Code) error {
+	code, body, err := p.get("/readyz")
+	if err == nil && (code == http.StatusOK || !strings.Contains(body, string(why))) {
+		err = fmt.Errorf("%s: %d %s", p.name, code, body)
+	}
+	return err
 }

@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 
 const (
 	monitorName = "main"
+	zone        = "cluster.test"
 	setUID      = "11111111-2222-3333-4444-555555555555"
 )
 
@@ -48,6 +49,8 @@ type options struct {
 	// downAfter of the monitor, in milliseconds. Default 1000.
 	downAfter int
 	binary    valkeytest.Binary
+	// dns makes everybody reachable by name only: the DNS server's address. Needs a network of the test's own.
+	dns string
 }
 
 // set is the pods of a Valkey and of its Sentinels, and what the controller would write for them.
@@ -103,16 +106,21 @@ func newSet(t *testing.T, o options) *set {
 }
 
 func (s *set) newPod(kind, name, host string) *pod {
-	return &pod{
+	p := &pod{
 		set: s, kind: kind, name: name, dir: filepath.Join(s.dir, name),
 		address: valkeyclient.Address{Host: host, Port: valkeytest.FreePort(s.t)},
 	}
+	p.announced = p.address
+	if s.options.dns != "" {
+		p.announced.Host = name + "." + zone
+	}
+	return p
 }
 
 func endpoints(pods []*pod) []boot.Endpoint {
 	var list []boot.Endpoint
 	for _, p := range pods {
-		list = append(list, boot.Endpoint{Name: p.name, Host: p.address.Host, Port: p.address.Port})
+		list = append(list, boot.Endpoint{Name: p.name, Host: p.announced.Host, Port: p.announced.Port})
 	}
 	return list
 }
@@ -122,7 +130,7 @@ func (s *set) write() {
 	s.t.Helper()
 	node := boot.Node{
 		Namespace: "ns", Valkey: "v", Mode: s.options.mode, Members: endpoints(s.nodes), MonitorName: monitorName,
-		Sentinels: endpoints(s.sentinels), Primary: s.hint, Persistent: s.options.persistent, DNS: boot.DNS{ClusterDomain: "cluster.test"},
+		Sentinels: endpoints(s.sentinels), Primary: s.hint, Persistent: s.options.persistent, DNS: s.dns(),
 	}
 	nodeSettings, err := boot.Encode(node)
 	s.must(err)
@@ -162,13 +170,21 @@ func (s *set) sentinelSettings() boot.Sentinel {
 	}
 	return boot.Sentinel{
 		Namespace: "ns", Set: "s", SetUID: setUID, Peers: endpoints(s.sentinels), PeerUser: naming.UserPeer, PeerPass: password,
-		DNS: boot.DNS{ClusterDomain: "cluster.test"},
+		DNS: s.dns(),
 		Monitors: []boot.Monitor{{
-			Name: monitorName, Host: primary.address.Host, Port: primary.address.Port, Members: endpoints(s.nodes),
+			Name: monitorName, Host: primary.announced.Host, Port: primary.announced.Port, Members: endpoints(s.nodes),
 			Quorum: len(s.sentinels)/2 + 1, AuthUser: naming.UserSentinel, AuthPass: password,
 			Settings: map[string]string{"down-after-milliseconds": strconv.Itoa(s.options.downAfter), "failover-timeout": "10000"},
 		}},
 	}
+}
+
+func (s *set) dns() boot.DNS {
+	settings := boot.DNS{ClusterDomain: zone}
+	if s.options.dns != "" {
+		settings.Upstreams = []string{s.options.dns}
+	}
+	return settings
 }
 
 func (s *set) acl(names []string, user func(string, ...string) (valkeyconf.User, bool), defaultUser valkeyconf.User) string {
