@@ -28,16 +28,19 @@ func (r *reconciler) report(ctx context.Context, l *look, decided plan.Plan, out
 	for _, told := range plan.OutcomeEvents(outcomes) {
 		r.tell(l.Valkey, told)
 	}
+	turned := plan.Transitions(before, status, l.Memory.Primary)
 	var err error
 	changed := !apiequality.Semantic.DeepEqual(l.Valkey.Status, status)
 	if changed {
-		if err = r.writeStatus(ctx, l, status); err == nil {
-			for _, told := range plan.Transitions(before, status) {
-				r.tell(l.Valkey, told)
-			}
-		}
+		err = r.writeStatus(ctx, l, status)
 	}
 	l.known.memory, l.known.quiet = plan.Remember(l.Observed, decided, outcomes), ""
+	if err == nil {
+		for _, told := range turned {
+			r.tell(l.Valkey, told)
+		}
+		l.known.memory.Primary = status.Primary
+	}
 	if err == nil && !changed && isQuiet(decided) {
 		l.known.quiet = l.digest()
 	}

@@ -31,18 +31,19 @@ func OutcomeEvents(outcomes []Outcome) []Event {
 	return events
 }
 
-// Transitions are what the step from one status to the next is worth telling. Where nothing turned there are none.
-func Transitions(before, after v1alpha1.ValkeyStatus) []Event {
+// Transitions are what the step from one status to the next is worth telling. Where nothing turned there are none. told is the primary that
+// was last told of, empty if none was: the API server records a failover that it carries out itself.
+func Transitions(before, after v1alpha1.ValkeyStatus, told string) []Event {
 	var events []Event
 	add := func(warning bool, reason, format string, args ...any) {
 		events = append(events, Event{Warning: warning, Reason: reason, Message: truncated(fmt.Sprintf(format, args...))})
 	}
-	if before.Primary != "" && after.Primary != before.Primary {
+	if told = firstOf(told, before.Primary); told != "" && after.Primary != told {
 		cause := ""
 		if after.LastFailover != nil && after.LastFailover.To == after.Primary {
 			cause = string(after.LastFailover.Cause)
 		}
-		add(false, v1alpha1.EventPrimaryChanged, "primary changed from %s to %s (%s)", before.Primary, after.Primary, cause)
+		add(false, v1alpha1.EventPrimaryChanged, "primary changed from %s to %s (%s)", told, after.Primary, cause)
 	}
 	if o := after.Operation; o != nil && o.Phase == v1alpha1.OperationFailed && before.Operation != nil &&
 		before.Operation.UID == o.UID && before.Operation.Phase == v1alpha1.OperationInProgress && !IsOwn(o) {

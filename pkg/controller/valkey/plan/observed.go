@@ -82,6 +82,8 @@ type Monitoring struct {
 // Memory is what a process of the controller knows from earlier passes and nobody tells. It is lost with the process; without it
 // everything takes a little longer, and nothing becomes unsafe.
 type Memory struct {
+	// Primary is the one that was last told of.
+	Primary string
 	// AwaySince is since when the primary has not been seen to serve; zero while it is.
 	AwaySince time.Time
 	// PrimaryKeys is how many keys the primary held when it was last seen. PrimaryKnown is false before that.

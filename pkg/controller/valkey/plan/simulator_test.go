@@ -393,7 +393,7 @@ func (s *simulation) replace(a Replace) bool {
 	}
 	s.respecNode(n, a.Revision)
 	if revision(n.object.Spec) == a.Revision && (n.server.running || n.replaced) {
-		n.replaced, n.awaited, n.forgotten = true, a.Revision, false
+		n.replaced, n.awaited, n.forgotten = true, a.Revision, n.forgotten && !n.server.running
 	}
 	return true
 }

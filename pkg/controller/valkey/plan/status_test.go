@@ -146,7 +146,7 @@ func TestAChangeOfThePrimaryIsRecorded(t *testing.T) {
 			if diff := cmp.Diff(c.took, record.Duration); diff != "" {
 				t.Errorf("duration: %s", diff)
 			}
-			if events := Transitions(c.o.Valkey.Status, status); len(events) == 0 || events[0].Reason != v1alpha1.EventPrimaryChanged {
+			if events := Transitions(c.o.Valkey.Status, status, ""); len(events) == 0 || events[0].Reason != v1alpha1.EventPrimaryChanged {
 				t.Errorf("events: %+v", events)
 			}
 		})
@@ -213,11 +213,16 @@ func TestOutcomesShowWhereTheyLast(t *testing.T) {
 	if got := condition(after, v1alpha1.ConditionDegraded); got != "True ForeignObject" {
 		t.Errorf("degraded: %s", got)
 	}
-	events := Transitions(status, after)
+	events := Transitions(status, after, "v-0")
 	if len(events) != 1 || events[0].Reason != v1alpha1.EventForeignObject || !events[0].Warning {
 		t.Errorf("events: %+v", events)
 	}
-	if again := Transitions(after, after); len(again) != 0 {
+	after.Primary = "v-1"
+	if recorded := Transitions(after, after, "v-0"); len(recorded) != 1 || recorded[0].Reason != v1alpha1.EventPrimaryChanged {
+		t.Errorf("a change that the API server recorded is not told of: %+v", recorded)
+	}
+	after.Primary = "v-0"
+	if again := Transitions(after, after, "v-0"); len(again) != 0 {
 		t.Errorf("events where nothing turned: %+v", again)
 	}
 }

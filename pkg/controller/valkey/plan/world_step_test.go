@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -155,16 +156,27 @@ func (w *world) sentinelMajority() (int, bool) {
 	if w.valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel {
 		return 0, false
 	}
-	best, votes := sentinel{epoch: -1}, 0
+	epoch, voters, votes := int64(-1), 0, map[int]int{}
 	for _, s := range w.sentinels {
-		if s.up && s.registered {
-			votes++
-			if s.epoch > best.epoch {
-				best = s
-			}
+		if !s.up || !s.registered {
+			continue
+		}
+		voters++
+		if s.epoch > epoch {
+			epoch = s.epoch
+			clear(votes)
+		}
+		if s.epoch == epoch {
+			votes[s.names]++
 		}
 	}
-	return best.names, votes >= 2
+	best := 0
+	for _, name := range slices.Sorted(maps.Keys(votes)) {
+		if votes[name] > votes[best] {
+			best = name
+		}
+	}
+	return best, voters >= 2
 }
 
 // holds tells whether everything in the other is in the first.
