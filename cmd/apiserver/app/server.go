@@ -5,7 +5,7 @@ package app
 
 import (
 	"context"
-	"fmt"
+	"errors"
 
 	"github.com/spf13/cobra"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -81,7 +81,7 @@ func (s *Server) Run(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 			case <-s.etcd.Stopped():
-				cancel(fmt.Errorf("the embedded etcd has stopped"))
+				cancel(errors.New("the embedded etcd has stopped"))
 			}
 		}()
 	}
@@ -91,7 +91,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := s.Generic.PrepareRun().RunWithContext(ctx); err != nil {
 		return err
 	}
-	if cause := context.Cause(ctx); cause != nil && cause != context.Canceled {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		return cause
 	}
 	return nil

@@ -169,8 +169,8 @@ func TestServerSideApply(t *testing.T) {
 		t.Errorf("status through the main endpoint: %+v, %v", applied.Status, err)
 	}
 	for _, entry := range applied.ManagedFields {
-		if strings.Contains(string(entry.FieldsV1.Raw), "f:status") {
-			t.Errorf("%s owns a status that it could not write: %s", entry.Manager, entry.FieldsV1.Raw)
+		if strings.Contains(entry.FieldsV1.GetRawString(), "f:status") {
+			t.Errorf("%s owns a status that it could not write: %s", entry.Manager, entry.FieldsV1.GetRawString())
 		}
 	}
 	status := applyvalkey.Valkey("a", namespace).WithStatus(applyvalkey.ValkeyStatus().WithPrimary("a-0"))

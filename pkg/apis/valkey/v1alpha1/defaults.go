@@ -29,7 +29,7 @@ const (
 func addDefaultingFuncs(scheme *runtime.Scheme) error { return RegisterDefaults(scheme) }
 
 // SetDefaults_ValkeySpec fills what depends on other fields.
-func SetDefaults_ValkeySpec(spec *ValkeySpec) { //nolint:revive,staticcheck // the generator wants this name
+func SetDefaults_ValkeySpec(spec *ValkeySpec) {
 	if spec.Image == "" {
 		spec.Image = DefaultImage
 	}
@@ -52,21 +52,21 @@ func SetDefaults_ValkeySpec(spec *ValkeySpec) { //nolint:revive,staticcheck // t
 }
 
 // SetDefaults_ValkeySentinelSpec fills what a tag cannot express.
-func SetDefaults_ValkeySentinelSpec(spec *ValkeySentinelSpec) { //nolint:revive,staticcheck // the generator wants this name
+func SetDefaults_ValkeySentinelSpec(spec *ValkeySentinelSpec) {
 	if spec.Image == "" {
 		spec.Image = DefaultImage
 	}
 }
 
 // SetDefaults_ValkeyNodeSpec fills what a tag cannot express.
-func SetDefaults_ValkeyNodeSpec(spec *ValkeyNodeSpec) { //nolint:revive,staticcheck // the generator wants this name
+func SetDefaults_ValkeyNodeSpec(spec *ValkeyNodeSpec) {
 	if spec.Image == "" {
 		spec.Image = DefaultImage
 	}
 }
 
 // SetDefaults_ExporterSpec names the image of an exporter that runs.
-func SetDefaults_ExporterSpec(exporter *ExporterSpec) { //nolint:revive,staticcheck // the generator wants this name
+func SetDefaults_ExporterSpec(exporter *ExporterSpec) {
 	if exporter.Enabled && exporter.Image == "" {
 		exporter.Image = DefaultExporterImage
 	}

@@ -25,7 +25,7 @@ const wayOutOfPersistence = "to change it, make another Valkey and move the data
 var monitorName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // ValidateCustom_ValkeySpec checks what the tags cannot express.
-func ValidateCustom_ValkeySpec(_ context.Context, _ operation.Operation, path *field.Path, spec, old *ValkeySpec) field.ErrorList { //nolint:revive,staticcheck // the generator wants this name
+func ValidateCustom_ValkeySpec(_ context.Context, _ operation.Operation, path *field.Path, spec, old *ValkeySpec) field.ErrorList {
 	var errs field.ErrorList
 	updating := old != nil
 	if !updating {
@@ -45,7 +45,7 @@ func ValidateCustom_ValkeySpec(_ context.Context, _ operation.Operation, path *f
 }
 
 // ValidateCustom_ValkeySentinelSpec checks what the tags cannot express.
-func ValidateCustom_ValkeySentinelSpec(_ context.Context, _ operation.Operation, path *field.Path, spec, old *ValkeySentinelSpec) field.ErrorList { //nolint:revive,staticcheck // the generator wants this name
+func ValidateCustom_ValkeySentinelSpec(_ context.Context, _ operation.Operation, path *field.Path, spec, old *ValkeySentinelSpec) field.ErrorList {
 	var errs field.ErrorList
 	if old == nil {
 		old = &ValkeySentinelSpec{}
@@ -65,7 +65,7 @@ func ValidateCustom_ValkeySentinelSpec(_ context.Context, _ operation.Operation,
 }
 
 // ValidateCustom_ValkeyNodeSpec checks what the tags cannot express.
-func ValidateCustom_ValkeyNodeSpec(_ context.Context, _ operation.Operation, path *field.Path, spec, old *ValkeyNodeSpec) field.ErrorList { //nolint:revive,staticcheck // the generator wants this name
+func ValidateCustom_ValkeyNodeSpec(_ context.Context, _ operation.Operation, path *field.Path, spec, old *ValkeyNodeSpec) field.ErrorList {
 	var errs field.ErrorList
 	updating := old != nil
 	if !updating {
@@ -85,7 +85,7 @@ func ValidateCustom_ValkeyNodeSpec(_ context.Context, _ operation.Operation, pat
 }
 
 // ValidateCustom_PersistenceSpec checks what the tags cannot express.
-func ValidateCustom_PersistenceSpec(_ context.Context, _ operation.Operation, path *field.Path, spec, _ *PersistenceSpec) field.ErrorList { //nolint:revive,staticcheck // the generator wants this name
+func ValidateCustom_PersistenceSpec(_ context.Context, _ operation.Operation, path *field.Path, spec, _ *PersistenceSpec) field.ErrorList {
 	return capacityErrors(path.Child("size"), spec.Capacity)
 }
 

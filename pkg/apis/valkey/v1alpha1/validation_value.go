@@ -73,7 +73,7 @@ func durationErrors(path *field.Path, duration *metav1.Duration) field.ErrorList
 }
 
 // ValidateCustom_UserSpec checks what the tags cannot express.
-func ValidateCustom_UserSpec(_ context.Context, _ operation.Operation, path *field.Path, user, _ *UserSpec) field.ErrorList { //nolint:revive,staticcheck // the generator wants this name
+func ValidateCustom_UserSpec(_ context.Context, _ operation.Operation, path *field.Path, user, _ *UserSpec) field.ErrorList {
 	var errs field.ErrorList
 	switch {
 	case strings.HasPrefix(user.Name, "_"):
@@ -159,7 +159,7 @@ func hasSpaceOrControl(text string) bool {
 }
 
 // ValidateCustom_TLSSpec checks what the tags cannot express.
-func ValidateCustom_TLSSpec(_ context.Context, _ operation.Operation, path *field.Path, tls, _ *TLSSpec) field.ErrorList { //nolint:revive,staticcheck // the generator wants this name
+func ValidateCustom_TLSSpec(_ context.Context, _ operation.Operation, path *field.Path, tls, _ *TLSSpec) field.ErrorList {
 	var errs field.ErrorList
 	if tls.SecretName != "" && tls.CertManager != nil {
 		errs = append(errs, field.Forbidden(path.Child("certManager"), "not together with secretName"))
@@ -174,7 +174,7 @@ func ValidateCustom_TLSSpec(_ context.Context, _ operation.Operation, path *fiel
 }
 
 // ValidateCustom_PodDisruptionBudgetSpec checks what the tags cannot express.
-func ValidateCustom_PodDisruptionBudgetSpec(_ context.Context, _ operation.Operation, path *field.Path, budget, _ *PodDisruptionBudgetSpec) field.ErrorList { //nolint:revive,staticcheck // the generator wants this name
+func ValidateCustom_PodDisruptionBudgetSpec(_ context.Context, _ operation.Operation, path *field.Path, budget, _ *PodDisruptionBudgetSpec) field.ErrorList {
 	limit := budget.MaxUnavailable
 	if limit == nil {
 		return nil
