@@ -8,7 +8,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"maps"
 	"reflect"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -38,27 +40,31 @@ func (l *look) digest() string {
 	for _, pod := range l.Leaving {
 		version(sum, pod)
 	}
-	fmt.Fprintln(sum, objects.ForeignNodes, l.Monitoring.Conflicting, hash32(string(l.Monitoring.AgentPassword)))
+	line(sum, objects.ForeignNodes, l.Monitoring.Conflicting, hash32(string(l.Monitoring.AgentPassword)))
 	for _, m := range l.Snapshot.Members {
-		fmt.Fprintln(sum, m.Name, m.Address, m.Reach.Class, m.Role, m.Primary, m.LinkUp, m.Syncing, m.ReplID, m.Priority, m.FailoverState,
+		line(sum, m.Name, m.Address, m.Reach.Class, m.Role, m.Primary, m.LinkUp, m.Syncing, m.ReplID, m.Priority, m.FailoverState,
 			m.HasData(), m.Loading, m.RunID, len(m.Connected), m.Persistence.AOFLastWriteOK, m.Persistence.RDBLastSaveOK, m.Persistence.AOFEnabled)
 	}
 	for _, s := range l.Snapshot.Sentinels {
-		fmt.Fprintln(sum, s.Name, s.Reach.Class, s.MyID)
-		for name, view := range s.Monitors {
-			fmt.Fprintln(sum, name, view.Primary, view.ConfigEpoch, view.Quorum, view.FailoverInProgress, view.NumOtherSentinels,
+		line(sum, s.Name, s.Reach.Class, s.MyID)
+		for _, name := range slices.Sorted(maps.Keys(s.Monitors)) {
+			view := s.Monitors[name]
+			line(sum, name, view.Primary, view.ConfigEpoch, view.Quorum, view.FailoverInProgress, view.NumOtherSentinels,
 				view.QuorumOK, view.QuorumUsable, view.QuorumMessage)
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
+// line adds to the digest. A hash takes everything.
+func line(sum hash.Hash, words ...any) { _, _ = fmt.Fprintln(sum, words...) }
+
 func version(sum hash.Hash, object client.Object) {
 	if object == nil || reflect.ValueOf(object).IsNil() {
-		fmt.Fprintln(sum, "-")
+		line(sum, "-")
 		return
 	}
-	fmt.Fprintln(sum, object.GetUID(), object.GetResourceVersion())
+	line(sum, object.GetUID(), object.GetResourceVersion())
 }
 
 func hash32(text string) string {

@@ -108,18 +108,17 @@ func (p *pass) incomplete(pending []Node) (Node, bool) {
 
 // whenOthersAreWell does what is to be done if the node is in sync and every other one is ready and in sync.
 func (p *pass) whenOthersAreWell(subject Node, then func() decision) decision {
-	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
 	if missing := wantedNodes(p.o.Valkey) - len(p.wanted()); missing > 0 {
 		return blocked(v1alpha1.ReasonHeldUnhealthy, fmt.Sprintf("%s waits until every node exists", subject.Object.Name))
 	}
 	for _, n := range p.wanted() {
 		if n.Object.Name == subject.Object.Name {
-			if !view.Synced(p.member(n), leader) {
+			if !p.isSynced(n) {
 				return blocked(v1alpha1.ReasonHeldUnhealthy, n.Object.Name+" does not follow the primary, and may hold what no other node does")
 			}
 			continue
 		}
-		if m := p.member(n); !isUp(n) || !view.Synced(m, leader) {
+		if !isUp(n) || !p.isSynced(n) {
 			return blocked(v1alpha1.ReasonHeldUnhealthy, fmt.Sprintf("%s waits until %s is ready and in sync", subject.Object.Name, n.Object.Name))
 		}
 	}
@@ -166,23 +165,41 @@ func (p *pass) replace(n Node) decision {
 // roll, it is found again: the one that may do, or has done, what it was authorised to and is not in sync.
 func (p *pass) followRoll() {
 	memory := &p.plan.Memory
-	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
-	underWay, there := len(p.pending()) > 0, false
-	for _, n := range p.o.Nodes {
-		spec, status := n.Object.Spec, n.Object.Status
-		synced := view.Synced(p.member(n), leader)
-		done := spec.WorkloadRevision != "" && status.WorkloadRevision == spec.WorkloadRevision
-		if memory.Rolling == "" && (isAuthorised(n) || underWay && done && (!isUp(n) || !synced && status.PendingRevision == "")) {
-			memory.Rolling, memory.RollingRevision, memory.RollingSince = n.Object.Name, spec.WorkloadRevision, p.o.Now
+	if memory.Rolling == "" {
+		underWay := len(p.pending()) > 0
+		for _, n := range p.o.Nodes {
+			if isAuthorised(n) || underWay && p.isOnItsWay(n) {
+				memory.Rolling, memory.RollingRevision, memory.RollingSince = n.Object.Name, n.Object.Spec.WorkloadRevision, p.o.Now
+				break
+			}
 		}
-		// A look may be older than the authorisation: then the node still asks for what it has been given.
-		back := isUp(n) && synced && status.PendingRevision != memory.RollingRevision && status.ObservedGeneration == n.Object.Generation &&
-			n.Pod.Annotations[naming.AnnotationRevision] == status.WorkloadRevision
-		there = there || memory.Rolling == n.Object.Name && !back
 	}
-	if !there {
-		memory.Rolling, memory.RollingRevision, memory.RollingSince = "", "", time.Time{}
+	for _, n := range p.o.Nodes {
+		if n.Object.Name == memory.Rolling && !p.isBack(n) {
+			return
+		}
 	}
+	memory.Rolling, memory.RollingRevision, memory.RollingSince = "", "", time.Time{}
+}
+
+// isOnItsWay tells whether the node has a pod as it was authorised to, which is not well.
+func (p *pass) isOnItsWay(n Node) bool {
+	spec, status := n.Object.Spec, n.Object.Status
+	done := spec.WorkloadRevision != "" && status.WorkloadRevision == spec.WorkloadRevision
+	return done && (!isUp(n) || !p.isSynced(n) && status.PendingRevision == "")
+}
+
+// isBack tells whether the node that was replaced last is ready and in sync with the pod that it shall have. A look may be older than the
+// authorisation: then the node still asks for what it has been given.
+func (p *pass) isBack(n Node) bool {
+	status := n.Object.Status
+	return isUp(n) && p.isSynced(n) && status.PendingRevision != p.plan.Memory.RollingRevision &&
+		status.ObservedGeneration == n.Object.Generation && n.Pod.Annotations[naming.AnnotationRevision] == status.WorkloadRevision
+}
+
+func (p *pass) isSynced(n Node) bool {
+	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
+	return view.Synced(p.member(n), leader)
 }
 
 // isRolling tells whether the node that was replaced last may still come back in time.
@@ -205,12 +222,11 @@ func (p *pass) syncTimeout() decision {
 
 // isWhole tells whether every node that is wanted is there, as its spec asks, ready and in sync, and no other.
 func (p *pass) isWhole() bool {
-	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
 	if len(p.wanted()) < wantedNodes(p.o.Valkey) || len(p.surplus()) > 0 || len(p.o.Leaving) > 0 || len(p.verdict.Rivals) > 0 {
 		return false
 	}
 	for _, n := range p.wanted() {
-		if !isSettled(n) || !view.Synced(p.member(n), leader) {
+		if !isSettled(n) || !p.isSynced(n) {
 			return false
 		}
 	}

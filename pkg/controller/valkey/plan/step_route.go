@@ -44,7 +44,7 @@ func (p *pass) endpoints() []Action {
 	o, verdict := p.o, p.verdict
 	live := o.Objects.Endpoints
 	pod := primaryPod(o, verdict)
-	family := discoveryv1.AddressTypeIPv4
+	var family discoveryv1.AddressType
 	switch {
 	case pod != nil:
 		family = desired.AddressFamily(pod)
