@@ -96,6 +96,8 @@ type change struct {
 	result   Result
 	// pausedAt is when writes were held back.
 	pausedAt time.Time
+	// hurried: the leading Sentinel asks for INFO every second.
+	hurried bool
 	// demoted: the old primary was told to follow the target.
 	demoted bool
 	// wanted: the target was asked for by name.

@@ -16,10 +16,11 @@ import (
 
 const (
 	// While a failover runs, Sentinel asks the promoted replica for its INFO at the earliest a second after the last time, and
-	// notices the promotion by that. Begun momentEarly after the last time, promotion comes just before that second is over;
-	// later than momentLate it comes too late and is noticed a second later.
-	momentEarly = 800 * time.Millisecond
-	momentLate  = 870 * time.Millisecond
+	// notices the promotion by that. It acts in ticks of 50 to 100 ms and promotes in the third after it was asked. Asked
+	// momentEarly after its last INFO, the second is over just when the promotion is through; asked later than momentLate, the
+	// INFO may go out a tick too soon, and the promotion is noticed a second later (2 of 36 times between 800 and 870 ms).
+	momentEarly = 785 * time.Millisecond
+	momentLate  = 805 * time.Millisecond
 	// usualInfoPeriod is Sentinel's own; hurriedInfoPeriod is what it uses during a failover.
 	usualInfoPeriod   = 10 * time.Second
 	hurriedInfoPeriod = time.Second
@@ -72,7 +73,9 @@ func (s *change) shortenInfoPeriod(ctx context.Context) error {
 		before = usualInfoPeriod.Milliseconds()
 	}
 	s.atEnd("restore the Sentinel's INFO period", func(ctx context.Context) error { return s.setInfoPeriod(ctx, before) })
-	return s.setInfoPeriod(ctx, hurriedInfoPeriod.Milliseconds())
+	err = s.setInfoPeriod(ctx, hurriedInfoPeriod.Milliseconds())
+	s.hurried = err == nil
+	return err
 }
 
 func (s *change) setInfoPeriod(ctx context.Context, milliseconds int64) error {
@@ -111,9 +114,13 @@ func (s *change) seenTarget(ctx context.Context) (valkeyclient.MonitoredReplica,
 		return valkeyclient.MonitoredReplica{}, err
 	}
 	for _, replica := range replicas {
-		if s.to.Is(topology.Address(replica.Address)) {
-			return replica, nil
+		if !s.to.Is(topology.Address(replica.Address)) {
+			continue
 		}
+		if s.hurried && replica.InfoRefresh > 2*hurriedInfoPeriod { // another change on this Sentinel has put the period back
+			_ = s.setInfoPeriod(ctx, hurriedInfoPeriod.Milliseconds())
+		}
+		return replica, nil
 	}
 	return valkeyclient.MonitoredReplica{}, errNotKnown
 }
