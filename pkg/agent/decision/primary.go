@@ -132,18 +132,31 @@ func (in Input) toPromote(ahead []Peer) string {
 // awaitMembers: members that do not answer may have data that this node lacks.
 func (in Input) awaitMembers(n named) (Outcome, bool) {
 	unseen := in.unseen()
-	if in.Self.HasData {
-		limit := in.Limits.Cold
-		if in.anyPeer(Peer.running) {
-			limit = in.Limits.Missing
-		}
-		// It had everything as primary, it still has, and somebody alive confirms that nobody came after it.
-		confirmed := n.source == SourceSentinels || n.source == SourceReplicas || in.anyPeer(Peer.running)
-		if len(unseen) == 0 || in.Elapsed >= limit || in.Self.Complete && in.Self.wasPrimary() && confirmed {
-			return Outcome{}, false
-		}
-		return wait(CodeMembers, "%s may have data that this node lacks", names(unseen)), true
+	switch {
+	case len(unseen) == 0:
+		return Outcome{}, false
+	case in.Self.HasData:
+		return in.awaitNewerData(n, unseen)
 	}
+	return in.awaitAnyData(unseen)
+}
+
+// awaitNewerData is for a node with data.
+func (in Input) awaitNewerData(n named, unseen []Peer) (Outcome, bool) {
+	limit, alive := in.Limits.Cold, in.anyPeer(Peer.running)
+	if alive {
+		limit = in.Limits.Missing
+	}
+	// It had everything as primary, it still has, and somebody alive confirms that nobody came after it.
+	confirmed := alive || n.source == SourceSentinels
+	if in.Elapsed >= limit || confirmed && in.Self.Complete && in.Self.wasPrimary() {
+		return Outcome{}, false
+	}
+	return wait(CodeMembers, "%s may have data that this node lacks", names(unseen)), true
+}
+
+// awaitAnyData is for an empty node.
+func (in Input) awaitAnyData(unseen []Peer) (Outcome, bool) {
 	if in.isNew() && in.mayFindVolumes() {
 		return wait(CodeBootstrap, "first start of a new set: %s may have found a volume with data", names(unseen)), true
 	}

@@ -168,16 +168,12 @@ func (in Input) mostVotes(votes map[string]int) string {
 // that most replicas follow, then the one with the newest data. One that is empty and a stranger to this node's data does not
 // count while this node is the one that is named.
 func (in Input) runningPrimary(word string) string {
-	followers := map[string]int{}
+	if word == "" {
+		word = in.Hint
+	}
 	var primaries []candidate
 	for _, p := range in.Peers {
-		if p.Server != nil && p.Server.Role == topology.RoleReplica {
-			followers[p.Server.Follows]++
-		}
-	}
-	mine := in.Self.Name == word || word == "" && in.Self.Name == in.Hint
-	for _, p := range in.Peers {
-		if (p.isPrimary() || in.yieldsTo(p)) && (!mine || !in.isEmptyStranger(p)) {
+		if (p.isPrimary() || in.yieldsTo(p)) && (word != in.Self.Name || !in.isEmptyStranger(p)) {
 			primaries = append(primaries, p.candidate())
 		}
 	}
@@ -185,15 +181,27 @@ func (in Input) runningPrimary(word string) string {
 	if !some {
 		return ""
 	}
+	followers := in.followers()
 	for _, c := range primaries {
-		if c.name == word || word == "" && c.name == in.Hint {
-			return c.name
+		if c.name == word {
+			return word
 		}
 		if followers[c.name] > followers[best.name] {
 			best = c
 		}
 	}
 	return best.name
+}
+
+// followers counts the running replicas by whom they follow.
+func (in Input) followers() map[string]int {
+	followers := map[string]int{}
+	for _, p := range in.Peers {
+		if p.Server != nil && p.Server.Role == topology.RoleReplica {
+			followers[p.Server.Follows]++
+		}
+	}
+	return followers
 }
 
 // replicasWord is whom most running replicas follow in the end: a replica of a replica speaks for the root of its chain.

@@ -35,6 +35,16 @@ func (s *set) failOver(to *pod) {
 		return fmt.Errorf("not yet: %w", err)
 	})
 	s.must(leader.Failover(s.t.Context(), monitorName))
+	s.eventually(to.name+" is a primary", func(ctx context.Context) error {
+		role, err := to.role(ctx)
+		if err == nil && role.Role != valkeyclient.RolePrimary {
+			err = fmt.Errorf("it is a %s", role.Role)
+		}
+		return err
+	})
+	for _, p := range s.others(to) { // Sentinel takes 10 s to do it
+		s.must(p.node().ReplicaOf(s.t.Context(), to.announced))
+	}
 	s.eventually(to.name+" is promoted", func(ctx context.Context) error {
 		named, err := s.sentinelPrimary(ctx)
 		if err == nil && named != to {
@@ -48,6 +58,7 @@ func (s *set) failOver(to *pod) {
 // After a failover that the controller has not heard of, everything is stopped, and starts again: the newest data wins,
 // in whatever order and with whatever persistence.
 func TestColdStart(t *testing.T) {
+	t.Parallel()
 	persistence := map[string][]string{
 		"AOF": {`save ""`, "appendonly yes"},
 		"RDB": {"save 3600 1", "appendonly no"},
@@ -115,6 +126,7 @@ func (s *set) expectOneWholeSet(keys int64) {
 
 // Without persistence nothing is left to be lost, and nobody waits for anybody.
 func TestColdStartOfNothing(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{decision.ModeNone, decision.ModeOperator, decision.ModeSentinel} {
 		t.Run(mode, func(t *testing.T) {
 			o := options{mode: mode, replicas: 2, config: withoutPersistence}
@@ -135,6 +147,7 @@ func TestColdStartOfNothing(t *testing.T) {
 
 // The volume of the primary is lost, and everything is started anew: the data is on the replicas.
 func TestColdStartWithoutThePrimarysVolume(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{decision.ModeNone, decision.ModeSentinel} {
 		t.Run(mode, func(t *testing.T) {
 			o := options{mode: mode, replicas: 2, config: []string{`save ""`, "appendonly yes"}, persistent: true}
@@ -156,6 +169,7 @@ func TestColdStartWithoutThePrimarysVolume(t *testing.T) {
 
 // A new set of the same name finds the volumes of the old one, of which that of node 0 is gone.
 func TestNewSetFindsOldVolumes(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{decision.ModeNone, decision.ModeSentinel} {
 		t.Run(mode, func(t *testing.T) {
 			s := up(t, options{mode: mode, replicas: 2, config: []string{`save ""`, "appendonly yes"}, persistent: true}, keys)
@@ -174,6 +188,7 @@ func TestNewSetFindsOldVolumes(t *testing.T) {
 
 // The way of persistence is changed by a restart: what the former way has kept is loaded.
 func TestChangeOfPersistence(t *testing.T) {
+	t.Parallel()
 	rdb, aof := []string{"save 3600 1", "appendonly no"}, []string{`save ""`, "appendonly yes"}
 	for name, change := range map[string][2][]string{"RDB to AOF": {rdb, aof}, "AOF to RDB": {aof, rdb}} {
 		t.Run(name, func(t *testing.T) {
@@ -202,6 +217,7 @@ func TestChangeOfPersistence(t *testing.T) {
 
 // A node that a person made by hand has no set, no ACL file and no passwords.
 func TestNodeByHand(t *testing.T) {
+	t.Parallel()
 	s := newSet(t, options{mode: decision.ModeNone, config: []string{`save ""`}})
 	p := s.nodes[0]
 	p.put("config/"+naming.KeyBoot, `{"namespace":"ns","dns":{"clusterDomain":"`+zone+`"},"members":[{"name":"v-0","host":"`+p.address.Host+`","port":`+fmt.Sprint(p.address.Port)+`}]}`)

@@ -18,6 +18,7 @@ import (
 
 // The pod of the primary is deleted under load: nothing that was acknowledged is lost.
 func TestHandOverAtTheEnd(t *testing.T) {
+	t.Parallel()
 	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
 		for _, mode := range []string{decision.ModeNone, decision.ModeOperator, decision.ModeSentinel} {
 			t.Run(mode, func(t *testing.T) {
@@ -64,6 +65,7 @@ func progress(load *valkeytest.Load, before int) error {
 
 // A replica, and a primary without replicas, end at once.
 func TestNothingToHandOver(t *testing.T) {
+	t.Parallel()
 	s := up(t, options{mode: decision.ModeSentinel, replicas: 1, sentinels: 3, config: withoutPersistence}, keys)
 	for _, p := range []*pod{s.nodes[1], s.nodes[0]} {
 		began := time.Now()
@@ -76,6 +78,7 @@ func TestNothingToHandOver(t *testing.T) {
 
 // All members are stopped at once: nobody waits for somebody who is leaving too.
 func TestAllEndAtOnce(t *testing.T) {
+	t.Parallel()
 	s := up(t, options{mode: decision.ModeOperator, replicas: 2, config: []string{"save 3600 1"}, persistent: true}, keys)
 	began := time.Now()
 	s.down(true)
@@ -91,6 +94,7 @@ func TestAllEndAtOnce(t *testing.T) {
 
 // A pod that is deleted while it waits ends at once.
 func TestEndWhileWaiting(t *testing.T) {
+	t.Parallel()
 	s := newSet(t, options{mode: decision.ModeNone, replicas: 1})
 	s.nodes[1].start()
 	s.eventually("it answers", func(context.Context) error { _, err := s.nodes[1].report(); return err })

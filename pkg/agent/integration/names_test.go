@@ -13,6 +13,7 @@ import (
 
 // The cluster's DNS is down, dead or dropping packets, and then the primary is killed: everything goes on as with DNS.
 func TestFailoverWithoutDNS(t *testing.T) {
+	t.Parallel()
 	if !inside(t) {
 		return
 	}
@@ -71,6 +72,7 @@ func TestFailoverWithoutDNS(t *testing.T) {
 
 // A new pod knows nothing while DNS is down. It follows whom the controller names, is not ready, and becomes so when DNS is back.
 func TestNewPodsWithoutDNS(t *testing.T) {
+	t.Parallel()
 	if !inside(t) {
 		return
 	}

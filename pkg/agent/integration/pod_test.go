@@ -102,12 +102,10 @@ func (p *pod) kill() {
 func (p *pod) killServer() {
 	p.set.t.Helper()
 	pid := p.command.Process.Pid
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	p.set.must(err)
 	var children []int
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // children are listed at the thread that started them
 	for _, file := range tasks {
-		text, _ = os.ReadFile(file)
+		text, _ := os.ReadFile(file)
 		for _, word := range strings.Fields(string(text)) {
 			child, _ := strconv.Atoi(word)
 			children = append(children, child)

@@ -22,6 +22,7 @@ const keys = 500
 // The server of the primary is killed, and its container is back at once, long before anybody holds it for down. It is empty: if
 // it served, its replicas would copy that.
 func TestPrimaryWithoutPersistenceIsKilledUnderSentinels(t *testing.T) {
+	t.Parallel()
 	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
 		s := up(t, options{
 			mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence, downAfter: 30000, binary: binary,
@@ -43,6 +44,7 @@ func TestPrimaryWithoutPersistenceIsKilledUnderSentinels(t *testing.T) {
 }
 
 func TestPrimaryWithoutPersistenceIsKilledInModeNone(t *testing.T) {
+	t.Parallel()
 	s := up(t, options{mode: decision.ModeNone, replicas: 2, config: withoutPersistence}, keys)
 	old := s.nodes[0]
 	old.killServer()
@@ -62,6 +64,7 @@ func TestPrimaryWithoutPersistenceIsKilledInModeNone(t *testing.T) {
 }
 
 func TestPrimaryWithoutPersistenceWaitsForTheController(t *testing.T) {
+	t.Parallel()
 	s := up(t, options{mode: decision.ModeOperator, replicas: 2, config: withoutPersistence}, keys)
 	old := s.nodes[0]
 	old.killServer()
@@ -83,6 +86,7 @@ func TestPrimaryWithoutPersistenceWaitsForTheController(t *testing.T) {
 
 // With an append-only file nothing is missing, and nobody need be promoted.
 func TestPrimaryWithAppendOnlyFileIsKilled(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{decision.ModeNone, decision.ModeOperator, decision.ModeSentinel} {
 		t.Run(mode, func(t *testing.T) {
 			o := options{mode: mode, replicas: 2, config: []string{`save ""`, "appendonly yes"}, persistent: true, downAfter: 30000}
@@ -102,6 +106,7 @@ func TestPrimaryWithAppendOnlyFileIsKilled(t *testing.T) {
 
 // A snapshot that is older than what the replicas have must not become the set's.
 func TestPrimaryWithAnOldSnapshotIsKilled(t *testing.T) {
+	t.Parallel()
 	s := up(t, options{
 		mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: []string{"save 3600 1000000"}, persistent: true, downAfter: 30000,
 	}, keys)
@@ -119,6 +124,7 @@ func TestPrimaryWithAnOldSnapshotIsKilled(t *testing.T) {
 
 // The controller is away, the primary was changed, and the old one's pod is deleted: it must not come back as a primary.
 func TestOldPrimaryComesBackAfterAFailover(t *testing.T) {
+	t.Parallel()
 	s := up(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence}, keys)
 	old := s.nodes[0]
 	old.kill()

@@ -19,6 +19,7 @@ import (
 // The container of a Sentinel dies and comes back; then its pod is replaced, with everything it knew: it monitors the right
 // node again, knows both peers, and can take part in a failover.
 func TestSentinelComesBack(t *testing.T) {
+	t.Parallel()
 	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
 		s := up(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence, binary: binary}, keys)
 		s.failOver(s.nodes[2])
@@ -53,6 +54,7 @@ func TestSentinelComesBack(t *testing.T) {
 
 // What would keep a Sentinel from starting is left out.
 func TestSentinelWithBadSettings(t *testing.T) {
+	t.Parallel()
 	s := newSet(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence})
 	settings := s.sentinelSettings()
 	bad := settings.Monitors[0]
@@ -80,6 +82,7 @@ func TestSentinelWithBadSettings(t *testing.T) {
 
 // Names of members that do not resolve, yet, are no reason not to start.
 func TestSentinelWithoutItsMembers(t *testing.T) {
+	t.Parallel()
 	s := newSet(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence})
 	settings := s.sentinelSettings()
 	m := &settings.Monitors[0]
@@ -95,6 +98,7 @@ func TestSentinelWithoutItsMembers(t *testing.T) {
 }
 
 func TestFilesOfSentinelsAreForNobodyElse(t *testing.T) {
+	t.Parallel()
 	s := up(t, options{mode: decision.ModeSentinel, replicas: 1, sentinels: 3, config: withoutPersistence}, 0)
 	for path, want := range map[string]os.FileMode{
 		s.sentinels[0].path("state/state"): 0o700, s.nodes[0].path("run/valkey.conf"): 0o600,
