@@ -280,3 +280,35 @@ func TestAStatusWriteNeverOverwritesAClaim(t *testing.T) {
 		t.Errorf("the claim is gone: %+v", operation)
 	}
 }
+
+func TestANodeThatLostItsLabelIsStillOurs(t *testing.T) {
+	l := newLab(t)
+	l.makeValkey(operatorMode(1))
+	l.untilReady()
+	node := &v1alpha1.ValkeyNode{}
+	l.get("v-1", node)
+	delete(node.Labels, naming.LabelValkey)
+	if err := l.kube.Update(t.Context(), node); err != nil {
+		t.Fatal(err)
+	}
+	l.pass()
+	l.get("v-1", node)
+	if node.Labels[naming.LabelValkey] != testName {
+		t.Errorf("labels: %v", node.Labels)
+	}
+	l.untilReady()
+}
+
+func TestAForeignNodeIsLeftAloneAndNamed(t *testing.T) {
+	l := newLab(t)
+	l.create(&v1alpha1.ValkeyNode{ObjectMeta: metav1.ObjectMeta{Name: "v-1", Namespace: testNamespace}})
+	l.makeValkey(operatorMode(1))
+	l.until("the conflict is told, and the primary serves", func() error {
+		return all(l.wantCondition(v1alpha1.ConditionDegraded, metav1.ConditionTrue, v1alpha1.ReasonForeignObject), l.wantServiceAt("v-0"))
+	})
+	node := &v1alpha1.ValkeyNode{}
+	l.get("v-1", node)
+	if len(node.OwnerReferences) > 0 || node.Spec.Valkey != "" {
+		t.Errorf("their node was changed: %+v", node.ObjectMeta)
+	}
+}

@@ -111,15 +111,17 @@ func get[T client.Object](ctx context.Context, cache *cacheReader, name string, 
 	return object
 }
 
-// observeNodes finds the nodes and their pods.
+// observeNodes finds the nodes and their pods. They are the cache's own and must not be changed.
 func (r *reconciler) observeNodes(ctx context.Context, l *look) error {
 	valkey := l.Valkey
 	var nodes v1alpha1.ValkeyNodeList
-	if err := r.client.List(ctx, &nodes, client.InNamespace(valkey.Namespace)); err != nil {
+	ours := client.MatchingLabels{naming.LabelValkey: valkey.Name}
+	if err := r.client.List(ctx, &nodes, client.InNamespace(valkey.Namespace), ours, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the nodes: %w", err)
 	}
 	var pods corev1.PodList
-	if err := r.client.List(ctx, &pods, client.InNamespace(valkey.Namespace), client.MatchingLabels(naming.ValkeySelector(valkey.Name))); err != nil {
+	ours = naming.ValkeySelector(valkey.Name)
+	if err := r.client.List(ctx, &pods, client.InNamespace(valkey.Namespace), ours, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the pods: %w", err)
 	}
 	byNode := map[string]*corev1.Pod{}
@@ -131,24 +133,43 @@ func (r *reconciler) observeNodes(ctx context.Context, l *look) error {
 	}
 	for i := range nodes.Items {
 		node := &nodes.Items[i]
-		index, named := naming.NodeIndex(valkey.Name, node.Name)
-		switch {
-		case !named:
-		case !desired.IsOwnedBy(node, valkey):
-			l.Objects.ForeignNodes = append(l.Objects.ForeignNodes, node.Name)
-			delete(byNode, node.Name)
-		default:
+		if index, named := naming.NodeIndex(valkey.Name, node.Name); named && desired.IsOwnedBy(node, valkey) {
 			l.Nodes = append(l.Nodes, plan.Node{Index: index, Object: node, Pod: byNode[node.Name]})
 			delete(byNode, node.Name)
 		}
 	}
+	if err := r.observeUnlabelledNodes(ctx, l, byNode); err != nil {
+		return err
+	}
 	slices.SortFunc(l.Nodes, func(a, b plan.Node) int { return a.Index - b.Index })
-	slices.Sort(l.Objects.ForeignNodes)
-	for _, pod := range byNode {
-		l.Leaving = append(l.Leaving, pod)
+	for node, pod := range byNode {
+		if !slices.Contains(l.Objects.ForeignNodes, node) {
+			l.Leaving = append(l.Leaving, pod)
+		}
 	}
 	slices.SortFunc(l.Leaving, func(a, b *corev1.Pod) int { return byName(a.Name, b.Name) })
 	return nil
+}
+
+// observeUnlabelledNodes finds wanted nodes that exist and do not carry our label: somebody else's, or ours that have lost it.
+func (r *reconciler) observeUnlabelledNodes(ctx context.Context, l *look, pods map[string]*corev1.Pod) error {
+	cache := cacheReader{r: r, namespace: l.Valkey.Namespace}
+	for index := range int(l.Valkey.Spec.Replicas) + 1 {
+		if slices.ContainsFunc(l.Nodes, func(n plan.Node) bool { return n.Index == index }) {
+			continue
+		}
+		name := naming.NodeName(l.Valkey.Name, index)
+		node := get(ctx, &cache, name, &v1alpha1.ValkeyNode{})
+		switch {
+		case node == nil:
+		case desired.IsOwnedBy(node, l.Valkey):
+			l.Nodes = append(l.Nodes, plan.Node{Index: index, Object: node, Pod: pods[name]})
+			delete(pods, name)
+		default:
+			l.Objects.ForeignNodes = append(l.Objects.ForeignNodes, name)
+		}
+	}
+	return cache.err
 }
 
 // newer tells which of two pods of one node counts: the one that stays, and of two that do the later one.

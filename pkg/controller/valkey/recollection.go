@@ -28,8 +28,9 @@ type recollection struct {
 	baseVersion string
 	// failures are actions that failed, by their text, and are not tried again for a while.
 	failures map[string]failure
-	// quiet identifies the last look after which there was nothing to do; empty where there was.
-	quiet string
+	// quiet identifies the last look after which there was nothing to do, and how long to wait after another like it; empty where there was.
+	quiet      string
+	quietAfter time.Duration
 }
 
 // failure is an action that failed.

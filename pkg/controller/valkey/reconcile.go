@@ -36,7 +36,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	if digest := l.digest(); digest == l.known.quiet {
-		return ctrl.Result{RequeueAfter: jittered(plan.Steady)}, nil
+		return ctrl.Result{RequeueAfter: jittered(l.known.quietAfter)}, nil
 	}
 	decided := plan.Compute(l.Observed)
 	log := ctrl.LoggerFrom(ctx)

@@ -41,8 +41,8 @@ func (r *reconciler) report(ctx context.Context, l *look, decided plan.Plan, out
 		}
 		l.known.memory.Primary = status.Primary
 	}
-	if err == nil && !changed && isQuiet(decided) {
-		l.known.quiet = l.digest()
+	if err == nil && !changed && decided.Quiet {
+		l.known.quiet, l.known.quietAfter = l.digest(), decided.RequeueAfter
 	}
 	r.remember(key, l.known)
 	if err != nil && !isTransient(err) {
@@ -65,15 +65,10 @@ func next(decided plan.Plan, outcomes []plan.Outcome, err error) time.Duration {
 	if err != nil && !isEnd(err) {
 		after = min(after, plan.Close)
 	}
-	if after == plan.Steady {
+	if decided.Quiet {
 		return jittered(after)
 	}
 	return after
-}
-
-// isQuiet tells whether nothing was to be done and nothing waits for time to pass.
-func isQuiet(decided plan.Plan) bool {
-	return len(decided.Actions) == 0 && len(decided.Blocked) == 0 && decided.RequeueAfter == plan.Steady
 }
 
 // jittered spreads the looks at many instances over time.

@@ -52,7 +52,7 @@ func (w *watcher) Start(ctx context.Context) error {
 // compareRoster starts and ends subscriptions. It reads the cache and writes nothing.
 func (w *watcher) compareRoster(ctx context.Context) {
 	var sets v1alpha1.ValkeySentinelList
-	if err := w.r.client.List(ctx, &sets); err != nil {
+	if err := w.r.client.List(ctx, &sets, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "list the ValkeySentinels to listen to")
 		return
 	}

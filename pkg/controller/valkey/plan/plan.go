@@ -18,7 +18,7 @@ import (
 // How soon to look again.
 const (
 	// Steady is between two looks while nothing is amiss, Watchful while something is, Close while a hand-over runs that no Sentinel tells about.
-	Steady   = 7 * time.Second
+	Steady   = 8 * time.Second
 	Watchful = time.Second
 	Close    = 200 * time.Millisecond
 )
@@ -35,8 +35,9 @@ type Plan struct {
 	Verdict Verdict
 	// Whole: every node that is wanted is there as its spec asks, ready and in sync, and no other.
 	Whole bool
-	// RequeueAfter is when to look again even if nothing happens.
+	// RequeueAfter is when to look again even if nothing happens. Quiet: nothing is to be done, and nothing waits for time to pass.
 	RequeueAfter time.Duration
+	Quiet        bool
 	// Memory is what the next pass shall know if all is carried out: see Remember.
 	Memory Memory
 	// Operation is what becomes of the claimed operation.
@@ -155,7 +156,7 @@ func compute(o Observed, steps []step, isApplied comparer) Plan {
 		}
 	}
 	plan.Whole = p.isWhole()
-	plan.RequeueAfter = p.requeue()
+	plan.RequeueAfter, plan.Quiet = p.requeue()
 	return plan
 }
 
@@ -208,15 +209,18 @@ func (p *pass) isAway() bool {
 	return isGone(m) || m.Reach.OK() && m.Role == topology.RoleReplica
 }
 
-// requeue says when to look again.
-func (p *pass) requeue() time.Duration {
+// requeue says when to look again, and whether nothing is amiss.
+func (p *pass) requeue() (after time.Duration, quiet bool) {
 	switch {
 	case p.claimed && p.o.Valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel:
-		return Close
+		return Close, false
 	case len(p.plan.Actions) > 0, len(p.plan.Blocked) > 0, p.claimed, p.verdict.InFlight, !p.verdict.Confirmed, !p.plan.Whole:
-		return Watchful
+		return Watchful, false
+	case p.o.Valkey.Spec.Failover.Mode == v1alpha1.FailoverModeOperator && p.o.Valkey.Spec.Replicas > 0:
+		// Nobody else notices that the primary is lost.
+		return min(Steady, max(Watchful, p.downAfter()/4)), true
 	}
-	return Steady
+	return Steady, true
 }
 
 // Judge says who is primary, for passes that do nothing but lead clients.

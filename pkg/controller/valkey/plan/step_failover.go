@@ -27,10 +27,7 @@ func stepFailover(p *pass) decision {
 	case p.verdict.InFlight:
 		return blocked(v1alpha1.ReasonFailoverInProgress, "a failover is in flight")
 	}
-	downAfter := v1alpha1.DefaultDownAfter
-	if operator := p.o.Valkey.Spec.Failover.Operator; operator != nil && operator.DownAfter != nil {
-		downAfter = operator.DownAfter.Duration
-	}
+	downAfter := p.downAfter()
 	if len(p.verdict.Endangered) == 0 {
 		if p.o.Now.Sub(p.plan.Memory.AwaySince) < downAfter {
 			return blocked(v1alpha1.ReasonPrimaryLost, fmt.Sprintf("%s; a replica is promoted after %s", p.verdict.Message, downAfter))
@@ -44,6 +41,14 @@ func stepFailover(p *pass) decision {
 		return blocked(v1alpha1.ReasonNoCandidate, p.verdict.Message+", and no node that answers holds a complete copy")
 	}
 	return do(Promote{From: p.verdict.Node, To: to.Member.Name, Why: p.verdict.Message + "; " + to.Text})
+}
+
+// downAfter is how long the primary must be away before the controller promotes a replica.
+func (p *pass) downAfter() time.Duration {
+	if operator := p.o.Valkey.Spec.Failover.Operator; operator != nil && operator.DownAfter != nil {
+		return operator.DownAfter.Duration
+	}
+	return v1alpha1.DefaultDownAfter
 }
 
 // witness is a replica whose link to the primary, which does not answer us, is up, and that has heard from it within the time.
