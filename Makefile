@@ -10,7 +10,8 @@ export PATH := $(KUBE_BIN):$(PATH)
 # One set of build flags for everything, so that binaries, tests and checks share the build cache.
 export CGO_ENABLED := 0
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
-GOBUILD := go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(shell git describe --tags --always --dirty 2>/dev/null || echo v0.0.0)"
+# Go records the version itself. The one of k8s.io/component-base must stay as it is: the libraries take it for the Kubernetes version.
+GOBUILD := go build -ldflags "-s -w"
 
 .DEFAULT_GOAL := help
 

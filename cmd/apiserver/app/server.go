@@ -6,6 +6,7 @@ package app
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
@@ -16,8 +17,6 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	"k8s.io/component-base/term"
-	"k8s.io/component-base/version"
-	"k8s.io/component-base/version/verflag"
 	"k8s.io/klog/v2"
 )
 
@@ -30,11 +29,11 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		Long: "Serves the API group valkey.io behind the aggregator of a Kubernetes API server.\n\n" +
 			"Without --etcd-servers it keeps its objects in an etcd of its own, in --data-dir.",
 		SilenceUsage: true,
+		Version:      version(),
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			return options.registry.Set()
 		},
 		RunE: func(command *cobra.Command, _ []string) error {
-			verflag.PrintAndExitIfRequested()
 			if err := logsapi.ValidateAndApply(options.Logs, utilfeature.DefaultFeatureGate); err != nil {
 				return err
 			}
@@ -51,7 +50,6 @@ func NewCommand(ctx context.Context) *cobra.Command {
 	}
 	command.SetContext(ctx)
 	sections := options.Flags()
-	verflag.AddFlags(sections.FlagSet("global"))
 	globalflag.AddGlobalFlags(sections.FlagSet("global"), command.Name())
 	for _, section := range sections.FlagSets {
 		command.Flags().AddFlagSet(section)
@@ -63,7 +61,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 
 // Run serves until ctx ends. The options must be complete and valid.
 func Run(ctx context.Context, options *Options) error {
-	klog.FromContext(ctx).Info("Starting", "version", version.Get().GitVersion)
+	klog.FromContext(ctx).Info("Starting", "version", version())
 	server, err := Build(ctx, options)
 	if err != nil {
 		return err
@@ -95,4 +93,12 @@ func (s *Server) Run(ctx context.Context) error {
 		return cause
 	}
 	return nil
+}
+
+// version is that of the module, as Go recorded it.
+func version() string {
+	if build, ok := debug.ReadBuildInfo(); ok {
+		return build.Main.Version
+	}
+	return "unknown"
 }
