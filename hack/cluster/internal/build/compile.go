@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 )
 
 // compiled is a binary made from a module of this folder.
@@ -63,6 +64,8 @@ func (c Cache) compile(sources string, p compiled) error {
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", strings.TrimSpace("-s -w "+p.ldflags), "-o", tmp, p.pkg)
 	cmd.Dir = filepath.Join(sources, p.module)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false", "GOWORK=off", "GOOS=linux", "GOARCH="+runtime.GOARCH)
+	// A killed run takes its compiler along: the next one writes to the same place.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %w: %s", p.pkg, err, lastLines(string(out), 20))
 	}
