@@ -91,15 +91,19 @@ func agentProbe(path string) *corev1ac.ProbeApplyConfiguration {
 		WithTimeoutSeconds(5)
 }
 
+// installDir is where the agent's own image has the volume that the binary is copied to. It is another place than in the other containers:
+// there is the binary itself in that image.
+const installDir = "/install"
+
 // agentContainer copies the agent's binary into the pod. It is an init container, so that any Valkey image works, one without a shell too.
 func agentContainer(image string) *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().
 		WithName(naming.ContainerAgent).
 		WithImage(image).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
-		WithArgs("install", naming.AgentDir).
+		WithArgs("install", installDir).
 		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError).
-		WithVolumeMounts(corev1ac.VolumeMount().WithName(volumeAgent).WithMountPath(naming.AgentDir)).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName(volumeAgent).WithMountPath(installDir)).
 		WithResources(corev1ac.ResourceRequirements().
 			WithRequests(corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("16Mi")}).
 			WithLimits(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")})).

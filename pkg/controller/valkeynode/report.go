@@ -112,15 +112,16 @@ func (r *reconciler) tellTransitions(node *v1alpha1.ValkeyNode, status v1alpha1.
 // warnings are the reasons of a node that is not ready which are worth an event of their own, with the event's reason. The others pass, or
 // are told by the cluster itself.
 var warnings = map[string]string{
-	v1alpha1.ReasonForeignObject:    v1alpha1.EventForeignObject,
-	v1alpha1.ReasonApplyFailed:      v1alpha1.EventApplyFailed,
-	v1alpha1.ReasonSecretMissing:    v1alpha1.EventSecretMissing,
-	v1alpha1.ReasonConfigMapMissing: v1alpha1.EventSecretMissing,
-	v1alpha1.ReasonPodMissing:       v1alpha1.EventNotReady,
-	v1alpha1.ReasonImagePullFailed:  v1alpha1.EventNotReady,
-	v1alpha1.ReasonCrashLooping:     v1alpha1.EventNotReady,
-	v1alpha1.ReasonUnschedulable:    v1alpha1.EventNotReady,
-	v1alpha1.ReasonMountFailed:      v1alpha1.EventNotReady,
+	v1alpha1.ReasonForeignObject:         v1alpha1.EventForeignObject,
+	v1alpha1.ReasonApplyFailed:           v1alpha1.EventApplyFailed,
+	v1alpha1.ReasonSecretMissing:         v1alpha1.EventSecretMissing,
+	v1alpha1.ReasonConfigMapMissing:      v1alpha1.EventSecretMissing,
+	v1alpha1.ReasonPodMissing:            v1alpha1.EventNotReady,
+	v1alpha1.ReasonImagePullFailed:       v1alpha1.EventNotReady,
+	v1alpha1.ReasonCrashLooping:          v1alpha1.EventNotReady,
+	v1alpha1.ReasonContainerConfigFailed: v1alpha1.EventNotReady,
+	v1alpha1.ReasonUnschedulable:         v1alpha1.EventNotReady,
+	v1alpha1.ReasonMountFailed:           v1alpha1.EventNotReady,
 }
 
 // tellOutcomes makes an event of what was done to a running server or pod.

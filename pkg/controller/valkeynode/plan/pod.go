@@ -17,7 +17,7 @@ import (
 )
 
 // troubleAfter is how long a pod may be missing or without running containers before the cluster's events are asked for the cause.
-const troubleAfter = 5 * time.Second
+const troubleAfter = 15 * time.Second
 
 // TroubleOf says whose warning events tell why there is no running pod: the workload's while no pod can be made, the pod's while its volumes
 // cannot be mounted. The zero value: nobody's, either because all is well or because the pod's own status tells.
@@ -168,7 +168,7 @@ func containerTrouble(pod *corev1.Pod) (reason, message string) {
 
 func waitingTrouble(status corev1.ContainerStatus) (reason, message string) {
 	if ended := status.State.Terminated; ended != nil && ended.ExitCode != 0 {
-		return v1alpha1.ReasonCrashLooping, endMessage(status.Name, ended)
+		return endReason(ended), endMessage(status.Name, ended)
 	}
 	waiting := status.State.Waiting
 	if waiting == nil {
@@ -177,15 +177,23 @@ func waitingTrouble(status corev1.ContainerStatus) (reason, message string) {
 	switch waiting.Reason {
 	case "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable":
 		return v1alpha1.ReasonImagePullFailed, fmt.Sprintf("container %s: image %s cannot be pulled: %s", status.Name, status.Image, waiting.Reason)
-	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
+	case "CreateContainerConfigError", "CreateContainerError":
 		return v1alpha1.ReasonContainerConfigFailed, fmt.Sprintf("container %s: %s", status.Name, waiting.Message)
-	case "CrashLoopBackOff":
+	case "CrashLoopBackOff", "RunContainerError":
 		if ended := status.LastTerminationState.Terminated; ended != nil {
-			return v1alpha1.ReasonCrashLooping, endMessage(status.Name, ended)
+			return endReason(ended), endMessage(status.Name, ended)
 		}
-		return v1alpha1.ReasonCrashLooping, fmt.Sprintf("container %s keeps ending", status.Name)
+		return v1alpha1.ReasonCrashLooping, fmt.Sprintf("container %s does not run: %s", status.Name, waiting.Message)
 	}
 	return "", ""
+}
+
+// endReason tells a container that could not even be started from one that ended.
+func endReason(ended *corev1.ContainerStateTerminated) string {
+	if ended.Reason == "StartError" || ended.Reason == "ContainerCannotRun" {
+		return v1alpha1.ReasonContainerConfigFailed
+	}
+	return v1alpha1.ReasonCrashLooping
 }
 
 // endMessage is the container's own last words: the end of its log, where it wrote no message.

@@ -95,6 +95,14 @@ func TestWhyANodeIsNotReady(t *testing.T) {
 			}),
 			wantReason: v1alpha1.ReasonCrashLooping, wantMessage: "Bad directive",
 		},
+		"a container that cannot be started": {
+			pod: podWith(func(p *corev1.Pod) {
+				status := waiting("agent", "RunContainerError", "an error with a number that changes")
+				status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 128, Reason: "StartError", Message: "not a directory"}
+				p.Status.InitContainerStatuses = []corev1.ContainerStatus{status}
+			}),
+			wantReason: v1alpha1.ReasonContainerConfigFailed, wantMessage: "not a directory",
+		},
 		"on its way out": {
 			pod: podWith(func(p *corev1.Pod) {
 				p.DeletionTimestamp = &metav1.Time{Time: start}
@@ -169,7 +177,7 @@ func TestEventsAreAskedForOnlyWhereNothingElseTells(t *testing.T) {
 	}{
 		"no pod yet":            {nil, time.Second, ""},
 		"no pod for long":       {nil, time.Minute, "set"},
-		"being made":            {stuck, time.Second, ""},
+		"being made":            {stuck, 10 * time.Second, ""},
 		"stuck":                 {stuck, time.Minute, "pod"},
 		"its status says why":   {badImage, time.Minute, ""},
 		"a pod that is running": {running, time.Minute, ""},
