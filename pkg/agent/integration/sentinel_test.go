@@ -80,6 +80,21 @@ func TestSentinelWithBadSettings(t *testing.T) {
 	}
 }
 
+// A value of the user's that the Sentinel refuses costs the user's configuration, not the Sentinel.
+func TestSentinelWithAValueThatItRefuses(t *testing.T) {
+	t.Parallel()
+	s := newSet(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence})
+	settings := s.sentinelSettings()
+	settings.Config = map[string]string{"loglevel": "deafening"}
+	s.writeSentinels(settings)
+	s.startAll(s.nodes)
+	s.startAll(s.sentinels)
+	s.awaitSentinels(s.nodes[0])
+	for _, p := range s.sentinels {
+		p.stop()
+	}
+}
+
 // Names of members that do not resolve, yet, are no reason not to start.
 func TestSentinelWithoutItsMembers(t *testing.T) {
 	t.Parallel()

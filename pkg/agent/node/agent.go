@@ -37,6 +37,7 @@ type Agent struct {
 	record *record.Record
 	self   boot.Endpoint
 	child  *process.Child
+	worked valkeyclient.Credentials // that the own server let in last
 }
 
 // Run runs the node until its server ends or a signal asks for the end, and returns the exit code of the container.
@@ -246,6 +247,8 @@ func (a *Agent) Ready(ctx context.Context) (bool, string) {
 	defer cancel()
 	m := a.lookAtSelf(ctx)
 	switch {
+	case answersOthers(m.Reach.Class) && report.Node.Running != nil:
+		return true, "the server does not let the agent in: " + m.Reach.Text // a matter of passwords, and no reason to stop traffic
 	case m.Loading:
 		return false, "loading the dataset"
 	case !m.Reach.OK():

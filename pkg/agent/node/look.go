@@ -53,7 +53,7 @@ func (s set) index() int {
 			return i
 		}
 	}
-	return 0
+	return len(s.Members) // one that is being removed is not the first of a new set
 }
 
 // nameOf is the member at an address; the address itself if it is no member's.

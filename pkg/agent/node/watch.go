@@ -25,16 +25,31 @@ const (
 )
 
 // own is the target of this node's own server, which is asked over loopback.
-func (a *Agent) own() valkeyclient.Target {
+func (a *Agent) own(credentials valkeyclient.Credentials) valkeyclient.Target {
 	return valkeyclient.Target{
-		Name: a.self.Name, Address: valkeyclient.Address{Host: a.options.ServerHost, Port: a.self.Port}.String(),
-		Credentials: a.options.credentials(),
+		Name: a.self.Name, Address: valkeyclient.Address{Host: a.options.ServerHost, Port: a.self.Port}.String(), Credentials: credentials,
 	}
 }
 
+// lookAtSelf logs in with the password that is mounted, else with the last one that worked: a new one is mounted before or
+// after the server has it.
 func (a *Agent) lookAtSelf(ctx context.Context) topology.Member {
-	subject := inspect.Subject{Members: []inspect.Member{{Target: a.own()}}}
-	return inspect.Inspector{Clients: a.clients, ProbeTimeout: probeTimeout}.Look(ctx, subject).Members[0]
+	look := func(credentials valkeyclient.Credentials) topology.Member {
+		subject := inspect.Subject{Members: []inspect.Member{{Target: a.own(credentials)}}}
+		return inspect.Inspector{Clients: a.clients, ProbeTimeout: probeTimeout}.Look(ctx, subject).Members[0]
+	}
+	credentials := a.options.credentials()
+	m := look(credentials)
+	a.mu.Lock()
+	worked := a.worked
+	if m.Answered() {
+		a.worked = credentials
+	}
+	a.mu.Unlock()
+	if m.Reach.Class == topology.ReachAuth && worked != credentials {
+		return look(worked)
+	}
+	return m
 }
 
 // watch keeps the record while the server runs, and undoes once what only its start needed.
@@ -151,7 +166,7 @@ func (a *Agent) carryOut(ctx context.Context, tasks []task, m topology.Member) [
 }
 
 func (a *Agent) set(ctx context.Context, t task) error {
-	node, err := a.clients.Node(a.own())
+	node, err := a.clients.Node(a.own(a.options.credentials()))
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,8 @@ const (
 	dirState  = "state"
 	fileState = "sentinel.conf"
 	fileNames = "names.json"
+	// startTime is how long a Sentinel takes at most to find something wrong in its file.
+	startTime = 2 * time.Second
 )
 
 // Agent is one Sentinel's.
@@ -136,25 +138,54 @@ func (a *Agent) run(signals *process.Signals) (int, error) {
 			settings: a.settings, self: a.self, myID: a.myID, stateDir: a.stateDir(), memory: m, primaries: primaries, log: a.options.Log,
 		}
 	}()
+	var r rendering
 	select {
-	case r := <-settledOn:
-		if err := a.launch(r); err != nil {
-			return 1, err
-		}
+	case r = <-settledOn:
 	case <-signals.Stop:
 		a.options.Log.Info("asked to stop before the Sentinel was started")
 		return 0, nil
 	}
-	go signals.Pass(a.child)
+	if err := a.launch(r); err != nil {
+		return 1, err
+	}
+	if a.diesAtOnce(signals) && len(r.settings.Config) > 0 {
+		a.options.Log.Error("the Sentinel does not start: once more without the user's configuration")
+		r.settings.Config = nil
+		if err := a.launch(r); err != nil {
+			return 1, err
+		}
+	}
+	child := a.running()
+	go signals.Pass(child)
 	select {
-	case <-a.child.Done():
+	case <-child.Done():
 	case <-signals.Stop:
 		a.setPhase(probe.PhaseStopping)
-		a.child.Signal(syscall.SIGTERM)
+		child.Signal(syscall.SIGTERM)
 	}
-	code := a.child.ExitCode()
+	code := child.ExitCode()
 	a.options.Log.Info("the Sentinel has ended", "exitCode", code)
 	return code, nil
+}
+
+func (a *Agent) running() *process.Child {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.child
+}
+
+// diesAtOnce tells whether the Sentinel refused to start, as it does with a value that it does not know.
+func (a *Agent) diesAtOnce(signals *process.Signals) bool {
+	child := a.running()
+	select {
+	case <-child.Done():
+		return child.ExitCode() == 1
+	case <-signals.Stop:
+		a.setPhase(probe.PhaseStopping)
+		child.Signal(syscall.SIGTERM)
+	case <-time.After(startTime):
+	}
+	return false
 }
 
 func (a *Agent) launch(r rendering) error {
