@@ -3068,7 +3068,7 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeySentinelSpec(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"replicas": {
 						SchemaProps: spec.SchemaProps{
-							Description: "replicas is how many Sentinels run, at least 3; odd numbers make sense. Default 3.",
+							Description: "replicas is how many Sentinels run, 3 to 99; odd numbers make sense. Default 3.",
 							Default:     3,
 							Type:        []string{"integer"},
 							Format:      "int32",

@@ -15,7 +15,7 @@ import (
 //
 // ValkeySentinelSpec is what a person wants of a Sentinel quorum.
 type ValkeySentinelSpecApplyConfiguration struct {
-	// replicas is how many Sentinels run, at least 3; odd numbers make sense. Default 3.
+	// replicas is how many Sentinels run, 3 to 99; odd numbers make sense. Default 3.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// valkeySelector selects the Valkeys of this namespace that are monitored. Empty or absent selects nothing.
 	ValkeySelector *v1.LabelSelectorApplyConfiguration `json:"valkeySelector,omitempty"`
