@@ -136,7 +136,7 @@ func (s *set) write() {
 	s.must(err)
 	for _, p := range s.nodes {
 		config := ""
-		for _, line := range append([]string{"protected-mode no", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1"}, s.options.config...) {
+		for _, line := range append([]string{"repl-diskless-sync-delay 0", "repl-ping-replica-period 1"}, s.options.config...) {
 			config += line + "\n"
 		}
 		p.put("config/"+naming.KeyBoot, nodeSettings)

@@ -62,6 +62,8 @@ func (o Options) render(base valkeyconf.Config, l launch) (string, error) {
 	port := strconv.Itoa(l.self.Port)
 	config := append(valkeyconf.Config{}, base...)
 	config = append(config,
+		// It would refuse whoever comes from outside the pod, unless there is a password for everybody.
+		valkeyconf.D("protected-mode", "no"),
 		valkeyconf.D("port", port),
 		valkeyconf.D("dir", o.DataDir),
 		valkeyconf.D("replica-announce-ip", l.self.Host),

@@ -58,7 +58,7 @@ func TestConfiguration(t *testing.T) {
 	})
 	lines := render(t, o, launch{follow: topology.Address{Host: "v-1.svc", Port: 6380}})
 	for _, want := range []string{
-		"maxmemory 100mb", "appendonly yes", "port 6379", "dir /data", "replica-announce-ip v-0.svc", "replica-announce-port 6379",
+		"maxmemory 100mb", "appendonly yes", "port 6379", "protected-mode no", "dir /data", "replica-announce-ip v-0.svc", "replica-announce-port 6379",
 		"aclfile " + o.ACLDir + "/users.acl", "masteruser _replication", "masterauth secret", "replicaof v-1.svc 6380",
 	} {
 		if !slices.Contains(lines, want) {
