@@ -191,6 +191,11 @@ func TestADeploymentIsOnlyTouchedForANewRevision(t *testing.T) {
 	if decided := m.pass(); len(decided.Actions) != 0 {
 		t.Errorf("a new agent restarts a cache:\n%s", decided)
 	}
+	m.pod = podWith(func(*corev1.Pod) {})
+	if decided := m.pass(); decided.String() != "apply Deployment valkey-solo" {
+		t.Errorf("a pod that never started keeps an outdated template; planned:\n%s", decided)
+	}
+	m.pod = nil
 	m.node.Spec.Image = "valkey:9.1"
 	if decided := m.pass(); decided.String() != "apply Deployment valkey-solo" {
 		t.Errorf("a new image plans:\n%s", decided)

@@ -16,7 +16,7 @@ import (
 
 // stepWorkload keeps the StatefulSet or Deployment. A change that the pod would have to be restarted for waits, in a node of a Valkey, until
 // the Valkey has named its revision. A StatefulSet's template is otherwise kept current (it replaces no pod by itself, and the next pod gets
-// the newest agent); a Deployment's is left as it is, since applying it would restart the pod.
+// the newest agent); a Deployment's is left as it is while its pod runs, since applying it would restart that.
 //
 // Without its claim, Service or ConfigMap being ours the pod would write to somebody else's volume or have no name: nothing is made then.
 func stepWorkload(d *draft) {
@@ -47,7 +47,7 @@ func stepWorkload(d *draft) {
 		d.plan.revision, d.plan.pending = inForce, wanted
 		d.logf("revision %s waits to be authorised; %s is in force", wanted, inForce)
 		d.applyWorkload(kind, live, in, keeping(live))
-	case !isChanged && kind == KindDeployment:
+	case !isChanged && kind == KindDeployment && !isIdle(d.Pod()):
 		d.plan.revision = inForce
 		d.applyWorkload(kind, live, in, keeping(live))
 	default:
@@ -106,10 +106,13 @@ func stepReplace(d *draft) {
 	switch {
 	case revision != d.plan.revision:
 		d.do(ReplacePod{Name: pod.Name, UID: pod.UID, Why: "revision " + revision + " is replaced by " + d.plan.revision})
-	case pod.Status.Phase == corev1.PodPending && isOutdated(pod, set):
+	case isIdle(pod) && isOutdated(pod, set):
 		d.do(ReplacePod{Name: pod.Name, UID: pod.UID, Why: "it has not started, and its template is outdated"})
 	}
 }
+
+// isIdle tells whether nothing has started in a pod, so that its end would disrupt nothing.
+func isIdle(pod *corev1.Pod) bool { return pod != nil && pod.Status.Phase == corev1.PodPending }
 
 // isOutdated tells whether the pod was made from another template than the StatefulSet's current one.
 func isOutdated(pod *corev1.Pod, set *appsv1.StatefulSet) bool {
