@@ -210,11 +210,12 @@ func (c *cluster) point(t *testing.T, object *unstructured.Unstructured) {
 }
 
 // options are those of our server behind the cluster's kube-apiserver.
-func (c *cluster) options(t *testing.T, dataDir string) *app.Options {
+func (c *cluster) options(t *testing.T, dataDir string, etcdServers ...string) *app.Options {
 	t.Helper()
 	options := app.NewOptions()
 	options.DataDir = dataDir
 	recommended := options.Recommended
+	recommended.Etcd.StorageConfig.Transport.ServerList = etcdServers
 	recommended.CoreAPI.CoreAPIKubeconfigPath = c.kubeconfig
 	recommended.Authentication.RemoteKubeConfigFile = c.kubeconfig
 	recommended.Authorization.RemoteKubeConfigFile = c.kubeconfig
@@ -232,9 +233,9 @@ func (c *cluster) options(t *testing.T, dataDir string) *app.Options {
 }
 
 // serve runs our server until stop is called, which returns when it has ended and its port is free again for the next.
-func (c *cluster) serve(t *testing.T, dataDir string) (stop func()) {
+func (c *cluster) serve(t *testing.T, dataDir string, etcdServers ...string) (stop func()) {
 	t.Helper()
-	options := c.options(t, dataDir)
+	options := c.options(t, dataDir, etcdServers...)
 	ctx, cancel := context.WithCancel(context.Background())
 	server, err := app.Build(ctx, options)
 	if err != nil {
