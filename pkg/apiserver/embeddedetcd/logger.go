@@ -22,7 +22,7 @@ func newLogger() *zap.Logger {
 // Each regular start or end of an embedded etcd logs these.
 var noise = []string{
 	"setting up serving from embedded etcd failed",
-	"stopped insecure grpc server due to error",
+	"insecure grpc server due to error",
 	"simple token is not cryptographically signed",
 	"Running http and grpc server on single port",
 }

@@ -84,6 +84,15 @@ func TestFailoverWithSentinels(t *testing.T) {
 	if recorded.Primary != "cache-2" || recorded.PrimaryAddress != set.Nodes[2].Address.String() {
 		t.Errorf("primary %s at %s", recorded.Primary, recorded.PrimaryAddress)
 	}
+
+	set.Sentinels[0].Kill()
+	set.Sentinels[1].Kill()
+	_, err = failoverOnce(t, namespace)
+	expect(t, err, http.StatusTooManyRequests, "NoQuorum", "only 1 of 3 Sentinels name")
+	// Clients would repeat by themselves.
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && seconds > 0 {
+		t.Errorf("Retry-After %d", seconds)
+	}
 }
 
 func TestFailoverWithoutSentinels(t *testing.T) {
