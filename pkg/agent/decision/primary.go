@@ -83,10 +83,13 @@ func (in Input) standBack(n named, ahead []Peer) Outcome {
 
 // mayAskPeers: this node is the recorded primary, and every other member was asked for its state. Two nodes never may at one
 // time: the hint names one, and where the running replicas refute it, all that see them follow their word. Besides, only a
-// replica of the node that asks is ever promoted.
+// replica of the node that asks is ever promoted. Peers that are about to start are waited for: they will be told, too, whom
+// to follow.
 func (in Input) mayAskPeers(n named) bool {
 	recorded := in.Hint == in.Self.Name || in.Hint == "" && in.Self.wasPrimary() || n.source == SourceReplicas
-	return recorded && (len(in.unseen()) == 0 || in.Elapsed >= in.Limits.Missing)
+	missing := len(in.unseen()) > 0 && in.Elapsed < in.Limits.Missing
+	starting := in.anyPeer(func(p Peer) bool { return p.visible() && !p.running() }) && in.Elapsed < in.Limits.Cold
+	return recorded && !missing && !starting
 }
 
 // unmonitored: there are no Sentinels, or most of them answer and none monitors the set. Nobody else will promote a peer then.
