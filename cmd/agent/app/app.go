@@ -68,8 +68,13 @@ func Version() string {
 	if !ok {
 		return "unknown"
 	}
-	if info.Main.Version != "" {
-		return info.Main.Version
+	if version := info.Main.Version; version != "" && version != "(devel)" {
+		return version
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return setting.Value
+		}
 	}
 	return "devel"
 }

@@ -37,6 +37,7 @@ type Agent struct {
 	record *record.Record
 	self   boot.Endpoint
 	child  *process.Child
+	asked  string                   // what came of the last request to others
 	worked valkeyclient.Credentials // that the own server let in last
 }
 

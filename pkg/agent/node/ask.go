@@ -35,13 +35,24 @@ func (a *Agent) ask(ctx context.Context, s set, outcome decision.Outcome) {
 		bounded, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
 		result, err := a.promote(bounded, s, outcome)
-		if err != nil {
-			a.options.Log.Warn("asked for another primary", "ask", outcome.Ask, "target", outcome.Target, "err", err)
-		} else {
-			a.options.Log.Info("asked for another primary", "ask", outcome.Ask, "target", outcome.Target, "result", result.Summary())
-		}
+		a.logAsked(outcome, result, err)
 		pause(ctx, askAgain)
 	}()
+}
+
+// logAsked says the same thing once only.
+func (a *Agent) logAsked(outcome decision.Outcome, result operation.Result, err error) {
+	text := result.Summary()
+	if err != nil {
+		text = err.Error()
+	}
+	a.mu.Lock()
+	repeated := a.asked == text
+	a.asked = text
+	a.mu.Unlock()
+	if !repeated {
+		a.options.Log.Info("asked for another primary", "ask", outcome.Ask, "target", outcome.Target, "done", err == nil, "result", text)
+	}
 }
 
 var errMoved = errors.New("the target does not follow this node any more")

@@ -41,10 +41,10 @@ func (a *Agent) decide(ctx context.Context, disk dataset.Disk) start {
 		}
 		s := newSet(settings, a.options)
 		in := a.input(s, complete)
-		in.Self.Intends, in.Elapsed = intends, time.Since(began)
 		if len(s.Members) > 1 {
 			in.Peers, in.Sentinels = a.look(ctx, s)
 		}
+		in.Self.Intends, in.Elapsed = intends, time.Since(began)
 		outcome := decision.Decide(in)
 		a.publish(s, in, outcome, last)
 		last = outcome

@@ -189,6 +189,7 @@ func (a *Agent) diesAtOnce(signals *process.Signals) bool {
 }
 
 func (a *Agent) launch(r rendering) error {
+	a.options.Log.Info("starting the Sentinel", "id", a.myID, "monitors", len(r.primaries), "peersThatRun", len(r.memory.running), "epoch", r.memory.currentEpoch())
 	for name, s := range r.primaries {
 		a.options.Log.Info("monitor", "name", name, "primary", s.primary.String(), "epoch", s.configEpoch, "source", s.source)
 	}
