@@ -178,7 +178,7 @@ func (s *simulation) atRest() error {
 			return fmt.Errorf("node %d is down", n.index)
 		case n.server.primary:
 			primaries++
-		case !n.server.linked:
+		case !n.server.linked || !s.nodes[n.server.of].server.primary:
 			return fmt.Errorf("node %d is not in sync", n.index)
 		}
 		if revision(n.object.Spec) != n.object.Status.WorkloadRevision || n.object.Spec.Image != s.valkey.Spec.Image {
