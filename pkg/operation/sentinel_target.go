@@ -31,7 +31,13 @@ const (
 func (s *change) chooseTarget(ctx context.Context) error {
 	s.attempt(ctx, "shorten the Sentinel's INFO period", s.limits.Step, s.shortenInfoPeriod)
 	return s.step(ctx, "choose the target", s.limits.Prepare, func(ctx context.Context) error {
-		rivals, err := s.rivals(ctx)
+		var rivals []valkeyclient.MonitoredReplica
+		// A Sentinel that has been told of the set only just now learns of a replica with its next INFO.
+		err := await(ctx, leisurely, func(ctx context.Context) (bool, error) {
+			var err error
+			rivals, err = s.rivals(ctx)
+			return err == nil, err
+		})
 		if err != nil || len(rivals) == 0 {
 			return err
 		}
