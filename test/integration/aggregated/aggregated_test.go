@@ -190,7 +190,7 @@ func (c *cluster) testStore(t *testing.T, dataDir string, stop func()) {
 	}
 	stop()
 
-	stop = c.serve(t, filepath.Join(t.TempDir(), "empty"))
+	c.serve(t, filepath.Join(t.TempDir(), "empty"))
 	refusal := ""
 	await(t, "the refusal of an empty store", func(ctx context.Context) error {
 		err := api.RESTClient().Get().Namespace("default").Resource("valkeys").MaxRetries(0).Do(ctx).Error()

@@ -54,7 +54,7 @@ func TestStorageThatIsAwayIsNotEmpty(t *testing.T) {
 	etcd.Close()
 	await(t, "503 while the storage is away", func(ctx context.Context) error {
 		if get, list := look(ctx); !apierrors.IsServiceUnavailable(get) || !apierrors.IsServiceUnavailable(list) {
-			return fmt.Errorf("get: %v, list: %v", get, list)
+			return fmt.Errorf("get: %w, list: %w", get, list)
 		}
 		return nil
 	})
@@ -62,7 +62,7 @@ func TestStorageThatIsAwayIsNotEmpty(t *testing.T) {
 	startEtcd(t, directory)
 	await(t, "the object when the storage is back", func(ctx context.Context) error {
 		if get, list := look(ctx); get != nil || list != nil {
-			return fmt.Errorf("get: %v, list: %v", get, list)
+			return fmt.Errorf("get: %w, list: %w", get, list)
 		}
 		return nil
 	})
