@@ -129,9 +129,7 @@ func TestColdStartKeepsTheNewestData(t *testing.T) {
 	c := e.Client(t, ns)
 	for round := range 10 {
 		key := fmt.Sprintf("round-%d", round)
-		if _, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(ns).Failover(t.Context(), s.Name, &v1alpha1.Failover{}, metav1.CreateOptions{}); err != nil {
-			t.Fatalf("round %d: %v", round, err)
-		}
+		s.Failover(t, v1alpha1.FailoverRequestSpec{})
 		if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", key, "1"); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}

@@ -32,7 +32,7 @@ func TestMonitoredValkey(t *testing.T) {
 		{"a write is replicated and readable", writeAndRead},
 		{"tables", tables},
 		{"default specs raise no warning under restricted", noWarnings},
-		{"failover of the Valkey", failoverOfValkey},
+		{"failover of the Valkey", func(t *testing.T, s *framework.Set, c *framework.Client) { s.WaitAgreed(t); failoverOfValkey(t, s, c) }},
 		{"failover of the ValkeySentinel", failoverOfSentinel},
 		{"monitors are live", monitorsAreLive},
 		{"a deleted replica rejoins", deletedReplicaRejoins},
@@ -86,7 +86,6 @@ func noWarnings(t *testing.T, s *framework.Set, _ *framework.Client) {
 }
 
 func failoverOfValkey(t *testing.T, s *framework.Set, c *framework.Client) {
-	ctx := t.Context()
 	before, target := s.Primary(t), s.Replica(t)
 	ledger := c.Ledger(t, "handover", s.ViaSentinel()...)
 	// The table of verbs of kubectl: create --raw is how a person without our tools asks for it.
@@ -112,12 +111,9 @@ func failoverOfValkey(t *testing.T, s *framework.Set, c *framework.Client) {
 	// And by the typed clientset, to a chosen node.
 	before = s.Primary(t)
 	target = s.Replica(t)
-	answer, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Failover(ctx, s.Name, &v1alpha1.Failover{Spec: v1alpha1.FailoverRequestSpec{To: target}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if answer.Status.Phase != v1alpha1.OperationSucceeded || answer.Status.From != before || answer.Status.To != target || !answer.Status.Coordinated {
-		t.Errorf("unexpected answer %+v", answer.Status)
+	answer := s.Failover(t, v1alpha1.FailoverRequestSpec{To: target})
+	if answer.Phase != v1alpha1.OperationSucceeded || answer.From != before || answer.To != target || !answer.Coordinated {
+		t.Errorf("unexpected answer %+v", answer)
 	}
 	framework.Eventually(t, 10*time.Second, target+" is primary in status", func() error {
 		if now := s.Primary(t); now != target {
@@ -131,6 +127,7 @@ func failoverOfValkey(t *testing.T, s *framework.Set, c *framework.Client) {
 }
 
 func failoverOfSentinel(t *testing.T, s *framework.Set, _ *framework.Client) {
+	s.WaitAgreed(t)
 	before := s.Primary(t)
 	api := s.Env.Valkey.ValkeyV1alpha1().ValkeySentinels(s.Namespace)
 	dry, err := api.Failover(t.Context(), s.Sentinel, &v1alpha1.Failover{Spec: v1alpha1.FailoverRequestSpec{Valkey: s.Name}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -243,12 +240,9 @@ func wholeOn(t *testing.T, s *framework.Set, pod string) error {
 
 func sentinelPodIsReplaced(t *testing.T, s *framework.Set, _ *framework.Client) {
 	before := s.Primary(t)
-	answer, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Failover(t.Context(), s.Name, &v1alpha1.Failover{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if answer.Status.To == before {
-		t.Fatalf("unexpected answer %+v", answer.Status)
+	answer := s.Failover(t, v1alpha1.FailoverRequestSpec{})
+	if answer.To == before {
+		t.Fatalf("unexpected answer %+v", answer)
 	}
 	pod := naming.SentinelPod(s.Sentinel, 0)
 	s.Env.DeletePod(t, s.Namespace, pod, 0)
@@ -260,8 +254,8 @@ func sentinelPodIsReplaced(t *testing.T, s *framework.Set, _ *framework.Client) 
 	})
 	framework.Eventually(t, time.Minute, "the new Sentinel is whole", func() error { return wholeOn(t, s, pod) })
 	s.WaitReady(t, 30*time.Second)
-	if now := s.Primary(t); now != answer.Status.To {
-		t.Errorf("the primary is %s, the failover made it %s", now, answer.Status.To)
+	if now := s.Primary(t); now != answer.To {
+		t.Errorf("the primary is %s, the failover made it %s", now, answer.To)
 	}
 }
 

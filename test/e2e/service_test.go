@@ -85,13 +85,10 @@ func writeServiceFollows(t *testing.T, s *framework.Set, c *framework.Client) {
 
 func noReadOnlyAnswers(t *testing.T, s *framework.Set, c *framework.Client) {
 	ledger := c.Ledger(t, "service", "-addr", s.PrimaryAddress())
-	answer, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Failover(t.Context(), s.Name, &v1alpha1.Failover{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := s.Failover(t, v1alpha1.FailoverRequestSpec{})
 	framework.Eventually(t, 5*time.Second, "the write Service leads to the new primary", func() error {
 		pods, err := readyEndpoints(t.Context(), s)
-		if err == nil && (len(pods) != 1 || pods[0] != naming.NodePod(answer.Status.To)) {
+		if err == nil && (len(pods) != 1 || pods[0] != naming.NodePod(answer.To)) {
 			err = fmt.Errorf("it leads to %v", pods)
 		}
 		return err
@@ -122,9 +119,7 @@ func failoversLeaveSentinelsAlone(t *testing.T, s *framework.Set, _ *framework.C
 	}
 	before := look()
 	for range 3 {
-		if _, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Failover(t.Context(), s.Name, &v1alpha1.Failover{}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		s.Failover(t, v1alpha1.FailoverRequestSpec{})
 		s.WaitReady(t, 90*time.Second)
 	}
 	after := look()
@@ -167,14 +162,11 @@ func oldPrimaryReturnsWithoutController(t *testing.T, s *framework.Set, c *frame
 	password := s.SystemPassword(t, naming.UserOperator)
 	s.Env.ScaleController(t, 0)
 	old := s.Primary(t)
-	answer, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Failover(t.Context(), s.Name, &v1alpha1.Failover{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := s.Failover(t, v1alpha1.FailoverRequestSpec{})
 	s.Env.DeletePod(t, s.Namespace, naming.NodePod(old), 0)
 	waitRole(t, s, c, old, password, "slave")
-	if role, err := roleOf(t, s, c, answer.Status.To, password); err != nil || role != "master" {
-		t.Errorf("%s says %s, %v", answer.Status.To, role, err)
+	if role, err := roleOf(t, s, c, answer.To, password); err != nil || role != "master" {
+		t.Errorf("%s says %s, %v", answer.To, role, err)
 	}
 	s.Env.ScaleController(t, 1)
 }

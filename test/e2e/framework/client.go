@@ -117,14 +117,14 @@ type Summary struct {
 
 // watched keeps what a process prints and says when the first write was acknowledged.
 type watched struct {
-	bytes.Buffer
-	began chan struct{}
-	seen  bool
+	printed bytes.Buffer
+	began   chan struct{}
+	seen    bool
 }
 
 func (w *watched) Write(p []byte) (int, error) {
-	n, err := w.Buffer.Write(p)
-	if !w.seen && strings.Contains(w.String(), "first write acknowledged") {
+	n, err := w.printed.Write(p)
+	if !w.seen && strings.Contains(w.printed.String(), "first write acknowledged") {
 		w.seen = true
 		close(w.began)
 	}
@@ -159,7 +159,7 @@ func (l *Ledger) Close(t *testing.T) Summary {
 	t.Helper()
 	_ = l.stdin.Close()
 	if err := l.cmd.Wait(); err != nil {
-		t.Fatalf("ledger: %v: %s", err, l.stderr.String())
+		t.Fatalf("ledger: %v: %s", err, l.stderr.printed.String())
 	}
 	var s Summary
 	if err := json.Unmarshal(l.stdout.Bytes(), &s); err != nil {

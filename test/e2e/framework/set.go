@@ -224,3 +224,40 @@ func (s *Set) secret(t *testing.T, name, key string) string {
 	}
 	return string(secret.Data[key])
 }
+
+// Failover asks for a failover, again while it is refused for something that passes, such as the end of the last one.
+func (s *Set) Failover(t *testing.T, spec v1alpha1.FailoverRequestSpec) v1alpha1.FailoverRequestStatus {
+	t.Helper()
+	var answer *v1alpha1.Failover
+	Eventually(t, 30*time.Second, "the failover is accepted", func() (err error) {
+		answer, err = s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Failover(context.WithoutCancel(t.Context()), s.Name, &v1alpha1.Failover{Spec: spec}, metav1.CreateOptions{})
+		return err
+	})
+	if answer.Status.Phase != v1alpha1.OperationSucceeded || answer.Status.From == answer.Status.To {
+		t.Fatalf("unexpected answer %+v", answer.Status)
+	}
+	return answer.Status
+}
+
+// WaitAgreed waits until every Sentinel names the same primary, and none is in the middle of a failover.
+func (s *Set) WaitAgreed(t *testing.T) {
+	t.Helper()
+	Eventually(t, 30*time.Second, "the Sentinels agree", func() error {
+		list, err := s.Env.Valkey.ValkeyV1alpha1().ValkeySentinels(s.Namespace).GetMonitors(context.WithoutCancel(t.Context()), s.Sentinel, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, m := range list.Items {
+			if m.Name != s.Name {
+				continue
+			}
+			for _, v := range m.Views {
+				if !m.Agreed || v.FailoverState != "" || strings.Contains(v.Flags, "failover") {
+					return fmt.Errorf("%+v", m)
+				}
+			}
+			return nil
+		}
+		return fmt.Errorf("no monitor %s", s.Name)
+	})
+}
