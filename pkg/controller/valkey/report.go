@@ -10,11 +10,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
+	"github.com/valkeykube/valkeykube/pkg/desired"
 )
 
 // soon is when to look again after something was done to servers: at once.
@@ -26,7 +28,7 @@ func (r *reconciler) report(ctx context.Context, l *look, decided plan.Plan, out
 	before := l.Observed.Valkey.Status
 	status := plan.Status(l.Observed, decided, outcomes)
 	for _, told := range plan.OutcomeEvents(outcomes) {
-		r.tell(l.Valkey, told)
+		r.tell(l, told)
 	}
 	turned := plan.Transitions(before, status, l.Memory.Primary)
 	var err error
@@ -37,7 +39,7 @@ func (r *reconciler) report(ctx context.Context, l *look, decided plan.Plan, out
 	l.known.memory, l.known.quiet = plan.Remember(l.Observed, decided, outcomes), ""
 	if err == nil {
 		for _, told := range turned {
-			r.tell(l.Valkey, told)
+			r.tell(l, told)
 		}
 		l.known.memory.Primary = status.Primary
 	}
@@ -76,10 +78,16 @@ func jittered(d time.Duration) time.Duration {
 	return d + time.Duration(rand.Int64N(int64(d)/4)) //nolint:gosec // not a secret
 }
 
-func (r *reconciler) tell(valkey *v1alpha1.Valkey, told plan.Event) {
+// tell makes an event. The recorder counts events of one reason about the same objects as one, so the node is named beside the Valkey.
+func (r *reconciler) tell(l *look, told plan.Event) {
 	kind := corev1.EventTypeNormal
 	if told.Warning {
 		kind = corev1.EventTypeWarning
 	}
-	r.events.Eventf(valkey, nil, kind, told.Reason, "Reconcile", "%s", told.Message)
+	var related runtime.Object
+	if told.Node != "" {
+		related = &corev1.ObjectReference{
+			APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: desired.KindValkeyNode, Namespace: l.Valkey.Namespace, Name: told.Node}
+	}
+	r.events.Eventf(l.Valkey, related, kind, told.Reason, "Reconcile", "%s", told.Message)
 }

@@ -107,9 +107,6 @@ func (r *reporter) ready(started bool) finding {
 		return no(r.trouble().Reason, r.trouble().Message)
 	case !started:
 		return no(v1alpha1.ReasonStarting, r.waitingFor())
-	case !verdict.Confirmed && r.status.Primary != verdict.Node && r.status.Primary != "":
-		// Just handed over or promoted: the next look tells.
-		return no(v1alpha1.ReasonFailoverInProgress, "the primary has just changed to "+r.status.Primary)
 	case !verdict.Confirmed:
 		return no(verdict.Reason, verdict.Message)
 	case !r.serves():

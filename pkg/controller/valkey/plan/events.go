@@ -18,6 +18,8 @@ type Event struct {
 	// Warning: something is not as it should be.
 	Warning         bool
 	Reason, Message string
+	// Node that it is about besides the Valkey; empty for none. Events of one reason about different nodes are kept apart.
+	Node string
 }
 
 // OutcomeEvents are what was done that is worth telling, whether or not it shows in the status.
@@ -35,19 +37,18 @@ func OutcomeEvents(outcomes []Outcome) []Event {
 // was last told of, empty if none was: the API server records a failover that it carries out itself.
 func Transitions(before, after v1alpha1.ValkeyStatus, told string) []Event {
 	var events []Event
-	add := func(warning bool, reason, format string, args ...any) {
-		events = append(events, Event{Warning: warning, Reason: reason, Message: truncated(fmt.Sprintf(format, args...))})
-	}
 	if told = firstOf(told, before.Primary); told != "" && after.Primary != told {
 		cause := ""
 		if after.LastFailover != nil && after.LastFailover.To == after.Primary {
 			cause = string(after.LastFailover.Cause)
 		}
-		add(false, v1alpha1.EventPrimaryChanged, "primary changed from %s to %s (%s)", told, after.Primary, cause)
+		text := fmt.Sprintf("primary changed from %s to %s (%s)", told, after.Primary, cause)
+		events = append(events, Event{Reason: v1alpha1.EventPrimaryChanged, Message: text, Node: after.Primary})
 	}
 	if o := after.Operation; o != nil && o.Phase == v1alpha1.OperationFailed && before.Operation != nil &&
 		before.Operation.UID == o.UID && before.Operation.Phase == v1alpha1.OperationInProgress && !IsOwn(o) {
-		add(true, v1alpha1.EventOperationExpired, "the failover from %s to %s that %s asked for was not finished in time", o.From, o.To, o.RequestedBy)
+		text := fmt.Sprintf("the failover from %s to %s that %s asked for was not finished in time", o.From, o.To, o.RequestedBy)
+		events = append(events, Event{Warning: true, Reason: v1alpha1.EventOperationExpired, Message: text})
 	}
 	return append(events, conditionEvents(before, after)...)
 }
@@ -61,27 +62,28 @@ func outcomeEvent(outcome Outcome) (Event, bool) {
 	if outcome.Err != nil {
 		switch action.(type) {
 		case HandOver:
-			return Event{true, v1alpha1.EventHandOverFailed, truncated(action.String() + ": " + outcome.Err.Error())}, !outcome.Transient
+			return Event{Warning: true, Reason: v1alpha1.EventHandOverFailed, Message: truncated(action.String() + ": " + outcome.Err.Error())}, !outcome.Transient
 		case Promote, RemoveNode:
-			return Event{true, v1alpha1.EventActionFailed, truncated(action.String() + ": " + outcome.Err.Error())}, !outcome.Transient
+			return Event{Warning: true, Reason: v1alpha1.EventActionFailed, Message: truncated(action.String() + ": " + outcome.Err.Error())}, !outcome.Transient
 		}
 		return Event{}, false
 	}
 	switch a := action.(type) {
 	case Apply:
-		return Event{false, v1alpha1.EventNodeCreated, "made node " + a.Name}, a.Kind == KindNode && a.Creates
+		return Event{Reason: v1alpha1.EventNodeCreated, Message: "made node " + a.Name, Node: a.Name}, a.Kind == KindNode && a.Creates
 	case WritePasswords:
-		return Event{true, v1alpha1.EventPasswordsRecovered, "Secret " + a.Name + " was lost and has been made again"}, a.Recovers
+		return Event{Warning: true, Reason: v1alpha1.EventPasswordsRecovered, Message: "Secret " + a.Name + " was lost and has been made again"}, a.Recovers
 	case Follow:
-		return Event{false, v1alpha1.EventReattached, fmt.Sprintf("%s %s; it follows %s now", a.Node, a.Why, a.Primary)}, true
+		return Event{Reason: v1alpha1.EventReattached, Message: fmt.Sprintf("%s %s; it follows %s now", a.Node, a.Why, a.Primary), Node: a.Node}, true
 	case Promote:
-		return Event{true, v1alpha1.EventPromoted, truncated(fmt.Sprintf("promoted %s in place of %s: %s", a.To, a.From, a.Why))}, true
+		why := truncated(fmt.Sprintf("promoted %s in place of %s: %s", a.To, a.From, a.Why))
+		return Event{Warning: true, Reason: v1alpha1.EventPromoted, Message: why, Node: a.To}, true
 	case HandOver:
-		return Event{false, v1alpha1.EventHandedOver, fmt.Sprintf("handed over from %s to %s: %s", a.From, a.To, a.Why)}, true
+		return Event{Reason: v1alpha1.EventHandedOver, Message: fmt.Sprintf("handed over from %s to %s: %s", a.From, a.To, a.Why), Node: a.To}, true
 	case RemoveNode:
-		return Event{false, v1alpha1.EventNodeRemoved, "removed node " + a.Node}, true
+		return Event{Reason: v1alpha1.EventNodeRemoved, Message: "removed node " + a.Node, Node: a.Node}, true
 	case Replace:
-		return Event{false, v1alpha1.EventRollStarted, fmt.Sprintf("%s may replace its pod (revision %s)", a.Node, a.Revision)}, true
+		return Event{Reason: v1alpha1.EventRollStarted, Message: fmt.Sprintf("%s may replace its pod (revision %s)", a.Node, a.Revision), Node: a.Node}, true
 	}
 	return Event{}, false
 }

@@ -5,7 +5,9 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
@@ -46,7 +48,8 @@ func judge(o *Observed) Verdict {
 			verdict.Rivals = append(verdict.Rivals, m.Name)
 		}
 	}
-	_, verdict.InFlight = o.Snapshot.FailoverInFlight(monitor)
+	_, inFlight := o.Snapshot.FailoverInFlight(monitor)
+	verdict.InFlight = verdict.InFlight || inFlight
 	confirm(o, &verdict)
 	return verdict
 }
@@ -75,7 +78,29 @@ func bySentinels(o *Observed, monitor string) (Verdict, bool) {
 			Message:     fmt.Sprintf("the Sentinels name %s, which is none of the nodes", said.Address),
 		}, true
 	}
+	if successor, ahead := nodesAreAhead(o, said.Member); ahead {
+		return Verdict{BySentinels: true, Node: successor, InFlight: true}, true
+	}
 	return Verdict{BySentinels: true, Node: said.Member}, true
+}
+
+// justNow is how long after it was claimed a hand-over explains that the Sentinels name the old primary.
+const justNow = time.Minute
+
+// nodesAreAhead is the end of a hand-over that the Sentinels have not noticed yet: whom they name follows the target, which is the only node
+// that says it is primary. Clients are led there; everything else waits until the Sentinels agree.
+func nodesAreAhead(o *Observed, named string) (successor string, ahead bool) {
+	operation := o.Valkey.Status.Operation
+	if operation == nil || operation.From != named || operation.Phase == v1alpha1.OperationFailed || o.Now.Sub(operation.StartedAt.Time) > justNow {
+		return "", false
+	}
+	from, _ := o.Snapshot.Member(operation.From)
+	to, _ := o.Snapshot.Member(operation.To)
+	if !isPrimary(to) || !from.Reach.OK() || from.Role != topology.RoleReplica || !follows(from, to) {
+		return "", false
+	}
+	others := slices.ContainsFunc(o.Snapshot.Members, func(m topology.Member) bool { return isPrimary(m) && m.Name != to.Name })
+	return to.Name, !others
 }
 
 // byRoles is whom the nodes' own roles and the record name.

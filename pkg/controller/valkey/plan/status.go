@@ -27,7 +27,10 @@ func Status(o Observed, p Plan, outcomes []Outcome) v1alpha1.ValkeyStatus {
 	}
 	status.Selector = labels.SelectorFromSet(naming.ValkeySelector(o.Valkey.Name)).String()
 	status.Operation = p.Operation
-	r.primary()
+	if changed := r.primary(); changed {
+		// The look is older than the change: what else is true the next one tells, at once.
+		return *status
+	}
 	r.members()
 	status.Monitoring, status.SentinelCredentialsSecret = r.monitoring(), r.sentinelCredentials()
 	r.conditions()
@@ -42,8 +45,8 @@ type reporter struct {
 	status   *v1alpha1.ValkeyStatus
 }
 
-// primary tells who is primary, and records a change of it.
-func (r *reporter) primary() {
+// primary tells who is primary, and records a change of it. It says whether the change was made in this pass.
+func (r *reporter) primary() (changed bool) {
 	status, before := r.status, r.o.Valkey.Status.Primary
 	verdict := r.p.Verdict
 	now := before
@@ -59,7 +62,7 @@ func (r *reporter) primary() {
 			status.Operation = outcome.Operation
 		}
 		if outcome.Done() {
-			now = to
+			now, changed = to, true
 			status.LastFailover = &v1alpha1.FailoverRecord{
 				From: from, To: to, Cause: cause,
 				StartedAt: metav1.NewTime(r.o.Now), Duration: &metav1.Duration{Duration: outcome.Duration.Round(time.Millisecond)},
@@ -76,6 +79,7 @@ func (r *reporter) primary() {
 			Host: naming.NodeHost(now, r.o.Valkey.Namespace, r.o.Environment.DNS.ClusterDomain), Port: naming.PortValkey,
 		}.String()
 	}
+	return changed
 }
 
 // seenFailover is a change that somebody else made: who claimed an operation, or the Sentinels.

@@ -30,21 +30,26 @@ func TestJudge(t *testing.T) {
 		node, reason       string
 		confirmed, settled bool
 	}{
-		"healthy":                       {o: given(modeOperator, 2), node: "v-0", confirmed: true},
-		"nobody yet":                    {o: given(modeOperator, 1, func(o *Observed) { o.Valkey.Status.Primary = ""; o.Snapshot.Members = nil }), reason: v1alpha1.ReasonBootstrapping},
-		"the primary does not answer":   {o: given(modeOperator, 1, member(0, unreachable)), node: "v-0", reason: v1alpha1.ReasonPrimaryUnreachable},
-		"the primary loads":             {o: given(modeOperator, 1, member(0, func(m *topology.Member) { m.Reach.Class, m.Loading = topology.ReachLoading, true })), node: "v-0", reason: v1alpha1.ReasonLoading},
-		"the primary refuses us":        {o: given(modeOperator, 1, member(0, func(m *topology.Member) { m.Reach.Class = topology.ReachAuth })), node: "v-0", reason: v1alpha1.ReasonAuthFailed},
-		"of two the one on record":      {o: given(modeNone, 2, member(1, primaryToo)), node: "v-0", confirmed: true},
-		"of two the one with data":      {o: given(modeNone, 1, member(1, primaryToo), member(0, empty)), node: "v-1", confirmed: true},
-		"of two unknown ones neither":   {o: given(modeNone, 2, member(1, primaryToo), func(o *Observed) { o.Valkey.Status.Primary = "" }), reason: v1alpha1.ReasonSeveralPrimaries},
-		"another one than on record":    {o: given(modeNone, 1, member(0, unreachable), member(1, primaryToo)), node: "v-1", confirmed: true},
-		"empty beside data":             {o: given(modeNone, 1, member(0, empty), member(1, unlinked)), node: "v-0", reason: v1alpha1.ReasonPrimaryEmpty},
-		"emptied on purpose":            {o: given(modeNone, 1, member(0, func(m *topology.Member) { m.Keys = 0 }), member(1, unlinked)), node: "v-0", confirmed: true},
-		"all are replicas":              {o: given(modeNone, 1, member(0, func(m *topology.Member) { m.Role, m.Primary = topology.RoleReplica, address(1) })), node: "v-0", reason: v1alpha1.ReasonNoPrimary},
-		"the Sentinels' word":           {o: given(modeSentinel, 2, member(1, primaryToo)), node: "v-0", confirmed: true},
-		"the newest Sentinel's word":    {o: given(modeSentinel, 2, member(1, primaryToo), sentinelSays(2, func(m *topology.MonitorView) { m.Primary, m.ConfigEpoch = address(1), 2 })), node: "v-1", confirmed: true},
-		"the Sentinels name a replica":  {o: given(modeSentinel, 1, sentinelSays(2, func(m *topology.MonitorView) { m.Primary, m.ConfigEpoch = address(1), 2 })), node: "v-1", reason: v1alpha1.ReasonSentinelDiffers},
+		"healthy":                      {o: given(modeOperator, 2), node: "v-0", confirmed: true},
+		"nobody yet":                   {o: given(modeOperator, 1, func(o *Observed) { o.Valkey.Status.Primary = ""; o.Snapshot.Members = nil }), reason: v1alpha1.ReasonBootstrapping},
+		"the primary does not answer":  {o: given(modeOperator, 1, member(0, unreachable)), node: "v-0", reason: v1alpha1.ReasonPrimaryUnreachable},
+		"the primary loads":            {o: given(modeOperator, 1, member(0, func(m *topology.Member) { m.Reach.Class, m.Loading = topology.ReachLoading, true })), node: "v-0", reason: v1alpha1.ReasonLoading},
+		"the primary refuses us":       {o: given(modeOperator, 1, member(0, func(m *topology.Member) { m.Reach.Class = topology.ReachAuth })), node: "v-0", reason: v1alpha1.ReasonAuthFailed},
+		"of two the one on record":     {o: given(modeNone, 2, member(1, primaryToo)), node: "v-0", confirmed: true},
+		"of two the one with data":     {o: given(modeNone, 1, member(1, primaryToo), member(0, empty)), node: "v-1", confirmed: true},
+		"of two unknown ones neither":  {o: given(modeNone, 2, member(1, primaryToo), func(o *Observed) { o.Valkey.Status.Primary = "" }), reason: v1alpha1.ReasonSeveralPrimaries},
+		"another one than on record":   {o: given(modeNone, 1, member(0, unreachable), member(1, primaryToo)), node: "v-1", confirmed: true},
+		"empty beside data":            {o: given(modeNone, 1, member(0, empty), member(1, unlinked)), node: "v-0", reason: v1alpha1.ReasonPrimaryEmpty},
+		"emptied on purpose":           {o: given(modeNone, 1, member(0, func(m *topology.Member) { m.Keys = 0 }), member(1, unlinked)), node: "v-0", confirmed: true},
+		"all are replicas":             {o: given(modeNone, 1, member(0, func(m *topology.Member) { m.Role, m.Primary = topology.RoleReplica, address(1) })), node: "v-0", reason: v1alpha1.ReasonNoPrimary},
+		"the Sentinels' word":          {o: given(modeSentinel, 2, member(1, primaryToo)), node: "v-0", confirmed: true},
+		"the newest Sentinel's word":   {o: given(modeSentinel, 2, member(1, primaryToo), sentinelSays(2, func(m *topology.MonitorView) { m.Primary, m.ConfigEpoch = address(1), 2 })), node: "v-1", confirmed: true},
+		"the Sentinels name a replica": {o: given(modeSentinel, 1, sentinelSays(2, func(m *topology.MonitorView) { m.Primary, m.ConfigEpoch = address(1), 2 })), node: "v-1", reason: v1alpha1.ReasonSentinelDiffers},
+		"the Sentinels have not noticed a hand-over yet": {o: given(modeSentinel, 2, member(1, primaryToo), member(0, func(m *topology.Member) {
+			m.Role, m.Primary = topology.RoleReplica, address(1)
+		}), func(o *Observed) {
+			o.Valkey.Status.Operation = &v1alpha1.OperationStatus{From: "v-0", To: "v-1", Phase: v1alpha1.OperationSucceeded, StartedAt: metav1.NewTime(testTime)}
+		}), node: "v-1", confirmed: true},
 		"the Sentinels name a stranger": {o: given(modeSentinel, 1, sentinelSays(0, func(m *topology.MonitorView) { m.Primary.Host, m.ConfigEpoch = "elsewhere", 9 })), reason: v1alpha1.ReasonSentinelDiffers},
 		"Sentinels that know nothing":   {o: given(modeSentinel, 1, func(o *Observed) { o.Snapshot.Sentinels = o.Snapshot.Sentinels[:0] }), node: "v-0", confirmed: true},
 		"a hand-over that nobody noted": {o: given(modeOperator, 1, member(1, primaryToo), func(o *Observed) {
