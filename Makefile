@@ -7,6 +7,8 @@ export CLUSTER
 CLUSTER_BIN := $(CACHE)/bin/cluster
 KUBE_BIN := $(CACHE)/bin/kubernetes-v1.37.2
 export PATH := $(KUBE_BIN):$(PATH)
+# component-base parses the version when a program starts: it must begin like v1.2.3.
+VERSION ?= v0.1.0-alpha+$(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 # One set of build flags for everything, so that binaries, tests and checks share the build cache.
 export CGO_ENABLED := 0
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
