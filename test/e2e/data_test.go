@@ -47,10 +47,7 @@ func TestFailoverWithEverythingOfOursDown(t *testing.T) {
 
 	e.ScaleAPIServer(t, 1)
 	e.ScaleController(t, 1)
-	s.WaitReady(t, 2*time.Minute)
-	if got := s.Address(s.Primary(t)); got != now {
-		t.Errorf("status says %s is primary; the Sentinels made it %s", got, now)
-	}
+	s.WaitPrimary(t, now, 2*time.Minute)
 	if last := s.Get(t).Status.LastFailover; last == nil || last.From != old || last.Cause != v1alpha1.FailoverCauseSentinel {
 		t.Errorf("lastFailover is %+v, want one from %s by the Sentinels", last, old)
 	}
@@ -84,10 +81,7 @@ func TestPrimarysNodeIsCutOff(t *testing.T) {
 		t.Error(err)
 	}
 	heal()
-	s.WaitReady(t, 3*time.Minute)
-	if got := s.Address(s.Primary(t)); got != now {
-		t.Errorf("after healing %s is primary, was %s", got, now)
-	}
+	s.WaitPrimary(t, now, 3*time.Minute)
 	if got, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "GET", "after"); err != nil || got != "1" {
 		t.Errorf("the write made during the cut: %q, %v", got, err)
 	}
@@ -112,10 +106,7 @@ func TestCordonedPrimaryReturnsAsReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	framework.Kubectl(t, "uncordon", pod.Spec.NodeName)
-	s.WaitReady(t, 2*time.Minute)
-	if got := s.Address(s.Primary(t)); got != now {
-		t.Errorf("%s is primary, was %s", got, now)
-	}
+	s.WaitPrimary(t, now, 2*time.Minute)
 	if got := c.Must(t, s.Address(old), "GET", "while-away"); got != "1" {
 		t.Errorf("the returned node has %q", got)
 	}

@@ -97,7 +97,9 @@ func TestVersions(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			ns := e.Namespace(t, "version")
 			s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Image: "docker.io/valkey/valkey:" + version})
-			failoverOfValkey(t, s, e.Client(t, ns))
+			c := e.Client(t, ns)
+			s.WaitAgreed(t)
+			failoverOfValkey(t, s, c)
 		})
 	}
 }

@@ -32,7 +32,7 @@ func TestMonitoredValkey(t *testing.T) {
 		{"a write is replicated and readable", writeAndRead},
 		{"tables", tables},
 		{"default specs raise no warning under restricted", noWarnings},
-		{"failover of the Valkey", func(t *testing.T, s *framework.Set, c *framework.Client) { s.WaitAgreed(t); failoverOfValkey(t, s, c) }},
+		{"failover of the Valkey", failoverOfValkey},
 		{"failover of the ValkeySentinel", failoverOfSentinel},
 		{"monitors are live", monitorsAreLive},
 		{"a deleted replica rejoins", deletedReplicaRejoins},
@@ -45,7 +45,11 @@ func TestMonitoredValkey(t *testing.T) {
 		{"failover without the controller (B3)", failoverWithoutController},
 		{"relabelled: the monitor goes", relabelled},
 	} {
-		if !t.Run(step.name, func(t *testing.T) { s.WaitReady(t, 90*time.Second); step.run(t, s, c) }) {
+		if !t.Run(step.name, func(t *testing.T) {
+			s.WaitReady(t, 90*time.Second)
+			s.WaitAgreed(t)
+			step.run(t, s, c)
+		}) {
 			t.FailNow()
 		}
 	}
@@ -127,7 +131,6 @@ func failoverOfValkey(t *testing.T, s *framework.Set, c *framework.Client) {
 }
 
 func failoverOfSentinel(t *testing.T, s *framework.Set, _ *framework.Client) {
-	s.WaitAgreed(t)
 	before := s.Primary(t)
 	api := s.Env.Valkey.ValkeyV1alpha1().ValkeySentinels(s.Namespace)
 	dry, err := api.Failover(t.Context(), s.Sentinel, &v1alpha1.Failover{Spec: v1alpha1.FailoverRequestSpec{Valkey: s.Name}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

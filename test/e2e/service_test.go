@@ -184,10 +184,7 @@ func failoverWithoutController(t *testing.T, s *framework.Set, c *framework.Clie
 		}
 	}
 	s.Env.ScaleController(t, 1)
-	s.WaitReady(t, 90*time.Second)
-	if got := s.Address(s.Primary(t)); got != now {
-		t.Errorf("the primary is %s; the Sentinels had made it %s", got, now)
-	}
+	s.WaitPrimary(t, now, 90*time.Second)
 	got, err := c.Do(t, now, "EVAL", "return #redis.call('KEYS', 'b3:*')", "0")
 	if err != nil || got != "1000" {
 		t.Errorf("%s keys are there, 1000 were written (%v)", got, err)

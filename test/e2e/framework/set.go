@@ -117,6 +117,21 @@ func (s *Set) readiness(t *testing.T) error {
 	return nil
 }
 
+// WaitPrimary waits until status names the primary at an address, and the Valkey is ready; then the Sentinels must say the same.
+func (s *Set) WaitPrimary(t *testing.T, addr string, patience time.Duration) {
+	t.Helper()
+	Eventually(t, patience, "status names "+addr, func() error {
+		if got := s.Get(t).Status.PrimaryAddress; got != addr {
+			return fmt.Errorf("it names %s", got)
+		}
+		return s.readiness(t)
+	})
+	s.WaitAgreed(t)
+	if got := s.Get(t).Status.PrimaryAddress; got != addr {
+		t.Errorf("status named %s, and then %s", addr, got)
+	}
+}
+
 // Primary is the node that status names.
 func (s *Set) Primary(t *testing.T) string {
 	t.Helper()
@@ -126,8 +141,10 @@ func (s *Set) Primary(t *testing.T) string {
 // Replica is a node that status lists as a synced replica.
 func (s *Set) Replica(t *testing.T) string {
 	t.Helper()
-	for _, m := range s.Get(t).Status.Members {
-		if m.Role == v1alpha1.RoleReplica && m.Synced {
+	status := s.Get(t).Status
+	for _, m := range status.Members {
+		// The members are as of the controller's last look, which may be older than the last failover.
+		if m.Role == v1alpha1.RoleReplica && m.Synced && m.Node != status.Primary {
 			return m.Node
 		}
 	}
