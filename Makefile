@@ -7,8 +7,6 @@ export CLUSTER
 CLUSTER_BIN := $(CACHE)/bin/cluster
 KUBE_BIN := $(CACHE)/bin/kubernetes-v1.37.2
 export PATH := $(KUBE_BIN):$(PATH)
-# component-base parses the version when a program starts: it must begin like v1.2.3.
-VERSION ?= v0.1.0-alpha+$(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 # One set of build flags for everything, so that binaries, tests and checks share the build cache.
 export CGO_ENABLED := 0
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
@@ -49,7 +47,7 @@ undeploy: ## Take the product out of that cluster again; the data of its store g
 	hack/deploy.sh remove
 
 $(CLUSTER_BIN): FORCE
-	@mkdir -p $(dir $@) && cd hack/cluster && go build -o $@ .
+	@mkdir -p $(dir $@) && cd hack/cluster && go build -buildvcs=false -o $@ .
 
 ##@ Build
 build: ## Build the static binaries into bin/
