@@ -20,8 +20,8 @@ import (
 
 func refusing(err error) toolscache.ListerWatcher {
 	return &toolscache.ListWatch{
-		ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return nil, err },
-		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, err },
+		ListWithContextFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return nil, err },
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, err },
 	}
 }
 

@@ -92,6 +92,8 @@ func (r *reconciler) tellTransitions(node *v1alpha1.ValkeyNode, status v1alpha1.
 	switch {
 	case after.Status == metav1.ConditionTrue && before.Status != metav1.ConditionTrue:
 		r.tell(node, corev1.EventTypeNormal, v1alpha1.EventReady, after.Message)
+	case after.Reason == v1alpha1.ReasonPodReplacing:
+		// It is told as what was done: see tellOutcomes.
 	case after.Status != metav1.ConditionTrue && before.Status == metav1.ConditionTrue:
 		r.tell(node, corev1.EventTypeWarning, v1alpha1.EventNotReady, after.Reason+": "+after.Message)
 	case after.Status != metav1.ConditionTrue && after.Reason != before.Reason:

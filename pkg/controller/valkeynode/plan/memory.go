@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// Memory is what a process of the controller knows of one run of a server and the server does not tell: how it spells what it was told, what
-// it refused, and since when another ACL file is awaited.
+// Memory is what a process of the controller knows of a node from earlier passes: which children need no second look and, of one run of its
+// server, what that does not tell: how it spells what it was told, what it refused, and since when another ACL file is awaited.
 type Memory struct {
-	// RunID of the server that it is about.
+	// Settled are the children that were found to be as wanted, with what they were and were built from: see draft.keep.
+	Settled map[Kind]string
+	// RunID of the server that the rest is about.
 	RunID string
 	// Config by directive.
 	Config map[string]Setting
@@ -43,10 +45,21 @@ type ACLMemory struct {
 	Settled string
 }
 
+// withSettled is the memory with one child more that is as wanted.
+func (m Memory) withSettled(kind Kind, key string) Memory {
+	settled := maps.Clone(m.Settled)
+	if settled == nil {
+		settled = map[Kind]string{}
+	}
+	settled[kind] = key
+	m.Settled = settled
+	return m
+}
+
 // of is the memory if it is about this run of the server, else an empty one.
 func (m Memory) of(runID string) Memory {
 	if m.RunID != runID {
-		return Memory{RunID: runID, Config: map[string]Setting{}}
+		return Memory{Settled: m.Settled, RunID: runID, Config: map[string]Setting{}}
 	}
 	m.Config = maps.Clone(m.Config)
 	if m.Config == nil {

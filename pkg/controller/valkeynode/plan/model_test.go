@@ -31,7 +31,7 @@ const namespace = "shop"
 
 // model is a cluster of one node: it carries out plans, plays the StatefulSet's controller, the kubelet and the server, and is looked at again.
 type model struct {
-	t       *testing.T
+	t       testing.TB
 	client  *fake.Clientset
 	now     time.Time
 	node    *v1alpha1.ValkeyNode
@@ -57,7 +57,7 @@ type model struct {
 	log []string
 }
 
-func newModel(t *testing.T, node *v1alpha1.ValkeyNode) *model {
+func newModel(t testing.TB, node *v1alpha1.ValkeyNode) *model {
 	t.Helper()
 	node.Namespace, node.Generation = namespace, 1
 	if node.UID == "" {
@@ -257,7 +257,7 @@ func reportedACL(file string) string {
 }
 
 // orNil is a live object as it was read, and nil where there is none.
-func orNil[T any](t *testing.T) func(*T, error) *T {
+func orNil[T any](t testing.TB) func(*T, error) *T {
 	return func(object *T, err error) *T {
 		t.Helper()
 		if apierrors.IsNotFound(err) {

@@ -150,38 +150,59 @@ func (o Observed) unwellFor() time.Duration {
 	return 0
 }
 
-// apply plans to make a child as want says, unless it already is, or belongs to somebody else. It tells whether the child is ours, or is
-// about to be.
-func (d *draft) apply(kind Kind, live metav1.Object, want runtime.ApplyConfiguration, isOurs bool) bool {
-	name := nameOf(want)
-	if live == nil {
-		d.do(Apply{Kind: kind, Name: name, Config: want, New: true})
-		return true
-	}
-	if !isOurs {
-		d.block(kind, name, v1alpha1.ReasonForeignObject, "%s %s is not this node's and is left alone", kind, name)
-		return false
-	}
-	object, ok := live.(runtime.Object)
-	if !ok {
-		return false
-	}
-	applied, err := desired.IsApplied(object, want)
-	if err != nil {
-		d.block(kind, name, v1alpha1.ReasonApplyFailed, "%s %s: %v", kind, name, err)
-		return true
-	}
-	if !applied {
-		d.do(Apply{Kind: kind, Name: name, Config: want})
-	}
-	return true
+// child is an object that the node keeps.
+type child struct {
+	kind Kind
+	name string
+	// live is what has the name, nil for nothing, and isOurs whether that may be changed.
+	live   metav1.Object
+	isOurs bool
+	// variant tells builds of the same spec apart.
+	variant string
+	build   func() (runtime.ApplyConfiguration, error)
 }
 
-func nameOf(want runtime.ApplyConfiguration) string {
-	if named, ok := want.(interface{ GetName() *string }); ok && named.GetName() != nil {
-		return *named.GetName()
+// keep plans to make a child as it is built, unless it already is, or belongs to somebody else.
+//
+// To build and to compare is most of what a pass costs. A child that was found to be as wanted is not compared again before it, or what it is
+// built from, has changed.
+func (d *draft) keep(c child) {
+	if c.live != nil && !c.isOurs {
+		d.block(c.kind, c.name, v1alpha1.ReasonForeignObject, "%s %s is not this node's and is left alone", c.kind, c.name)
+		return
 	}
-	return ""
+	key := d.settledKey(c)
+	if key != "" && d.plan.Memory.Settled[c.kind] == key {
+		return
+	}
+	want, err := c.build()
+	if err != nil {
+		d.block(c.kind, c.name, v1alpha1.ReasonApplyFailed, "%s %s: %v", c.kind, c.name, err)
+		return
+	}
+	live, exists := c.live.(runtime.Object)
+	if !exists {
+		d.do(Apply{Kind: c.kind, Name: c.name, Config: want, New: true})
+		return
+	}
+	isApplied, err := desired.IsApplied(live, want)
+	switch {
+	case err != nil:
+		d.block(c.kind, c.name, v1alpha1.ReasonApplyFailed, "%s %s: %v", c.kind, c.name, err)
+	case isApplied:
+		d.plan.Memory = d.plan.Memory.withSettled(c.kind, key)
+	default:
+		d.do(Apply{Kind: c.kind, Name: c.name, Config: want})
+	}
+}
+
+// settledKey identifies the live child and everything that it is built from. Empty: there is none.
+func (d *draft) settledKey(c child) string {
+	if c.live == nil || c.live.GetResourceVersion() == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %s %s %d %s %v %s", c.live.GetUID(), c.live.GetResourceVersion(),
+		d.Node.UID, d.Node.Generation, d.Environment.AgentImage, d.Environment.DNS, c.variant)
 }
 
 func (d *draft) do(action Action) {

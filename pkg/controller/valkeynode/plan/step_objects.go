@@ -5,6 +5,7 @@ package plan
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/desired"
@@ -17,44 +18,43 @@ func stepClaim(d *draft) {
 	if d.Node.Spec.Persistence == nil {
 		return
 	}
-	claim := d.Objects.Claim
-	if claim == nil {
-		d.apply(KindClaim, nil, desired.NodeClaim(d.Node, nil), true)
-		return
+	live := d.Objects.Claim
+	c := child{kind: KindClaim, name: naming.NodeClaim(d.Node.Name), build: func() (runtime.ApplyConfiguration, error) {
+		return desired.NodeClaim(d.Node, live), nil
+	}}
+	if live != nil {
+		if live.DeletionTimestamp != nil {
+			d.block(KindClaim, live.Name, v1alpha1.ReasonClaimLost, "the volume claim %s is being deleted", live.Name)
+			return
+		}
+		c.live, c.isOurs = live, desired.IsNodeClaim(live, d.Node)
 	}
-	if claim.DeletionTimestamp != nil {
-		d.block(KindClaim, claim.Name, v1alpha1.ReasonClaimLost, "the volume claim %s is being deleted", claim.Name)
-		return
-	}
-	d.apply(KindClaim, claim, desired.NodeClaim(d.Node, claim), desired.IsNodeClaim(claim, d.Node))
+	d.keep(c)
 }
 
 // stepService keeps the governing Service, which gives the pod its host name. It disrupts nothing.
 func stepService(d *draft) {
-	service := d.Objects.Service
-	if service == nil {
-		d.apply(KindService, nil, desired.NodeService(d.Node), true)
-		return
+	c := child{kind: KindService, name: naming.NodeWorkload(d.Node.Name), build: func() (runtime.ApplyConfiguration, error) {
+		return desired.NodeService(d.Node), nil
+	}}
+	if live := d.Objects.Service; live != nil {
+		c.live, c.isOurs = live, d.isOurs(live)
 	}
-	d.apply(KindService, service, desired.NodeService(d.Node), d.isOurs(service))
+	d.keep(c)
 }
 
 // stepConfigMap keeps the ConfigMap of a node that has none of its Valkey. It disrupts nothing: the agent reads it when the server starts.
 func stepConfigMap(d *draft) {
-	want, err := desired.NodeConfigMap(d.Node, d.Environment.DNS)
-	if err != nil {
-		d.block(KindConfigMap, naming.NodeConfigMap(d.Node.Name), v1alpha1.ReasonApplyFailed, "%v", err)
+	if d.Node.Spec.ServerConfigMapName != "" {
 		return
 	}
-	if want == nil {
-		return
+	c := child{kind: KindConfigMap, name: naming.NodeConfigMap(d.Node.Name), build: func() (runtime.ApplyConfiguration, error) {
+		return desired.NodeConfigMap(d.Node, d.Environment.DNS)
+	}}
+	if live := d.Objects.ConfigMap; live != nil {
+		c.live, c.isOurs = live, d.isOurs(live)
 	}
-	configMap := d.Objects.ConfigMap
-	if configMap == nil {
-		d.apply(KindConfigMap, nil, want, true)
-		return
-	}
-	d.apply(KindConfigMap, configMap, want, d.isOurs(configMap))
+	d.keep(c)
 }
 
 func (d *draft) isOurs(child metav1.Object) bool { return desired.IsOwnedBy(child, d.Node) }

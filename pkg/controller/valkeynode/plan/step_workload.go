@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
@@ -21,66 +20,40 @@ import (
 // Without its claim, Service or ConfigMap being ours the pod would write to somebody else's volume or have no name: nothing is made then.
 func stepWorkload(d *draft) {
 	in := desired.NodeInput{Node: d.Node, AgentImage: d.Environment.AgentImage}
-	kind := KindStatefulSet
+	wanted := desired.NodeRevision(d.Node.Spec)
+	c := child{kind: KindStatefulSet, name: naming.NodeWorkload(d.Node.Name), build: func() (runtime.ApplyConfiguration, error) {
+		return desired.NodeWorkload(in)
+	}}
 	if d.isDeployment() {
-		kind = KindDeployment
+		c.kind = KindDeployment
 	}
-	name, wanted := naming.NodeWorkload(d.Node.Name), desired.NodeRevision(d.Node.Spec)
-	live := d.workload()
-	if live == nil {
-		d.plan.revision = wanted
+	d.plan.revision = wanted
+	c.live = d.workload()
+	if c.live == nil {
 		if d.plan.isBlocked(KindClaim, KindService, KindConfigMap) {
 			d.logf("waits for what it needs")
 			return
 		}
-		d.applyWorkload(kind, nil, in, desired.NodeWorkload)
+		d.keep(c)
 		return
 	}
-	if !d.isOurs(live) {
-		d.block(kind, name, v1alpha1.ReasonForeignObject, "%s %s is not this node's and is left alone", kind, name)
-		return
-	}
-	inForce := live.GetAnnotations()[naming.AnnotationRevision]
-	isChanged := inForce != wanted
-	switch {
-	case isChanged && !d.isAuthorised(wanted):
+	c.isOurs = d.isOurs(c.live)
+	inForce := c.live.GetAnnotations()[naming.AnnotationRevision]
+	waits := c.isOurs && inForce != wanted && !d.isAuthorised(wanted)
+	if waits {
 		d.plan.revision, d.plan.pending = inForce, wanted
 		d.logf("revision %s waits to be authorised; %s is in force", wanted, inForce)
-		d.applyWorkload(kind, live, in, keeping(live))
-	case !isChanged && kind == KindDeployment && !isIdle(d.Pod()):
-		d.plan.revision = inForce
-		d.applyWorkload(kind, live, in, keeping(live))
-	default:
-		d.plan.revision = wanted
-		d.applyWorkload(kind, live, in, desired.NodeWorkload)
 	}
+	if waits || c.kind == KindDeployment && inForce == wanted && !isIdle(d.Pod()) {
+		live, _ := c.live.(runtime.Object)
+		c.variant, c.build = "kept", func() (runtime.ApplyConfiguration, error) { return desired.NodeWorkloadKept(in, live) }
+	}
+	d.keep(c)
 }
 
 // isAuthorised tells whether a change to the revision may be made. A node that a person made by hand has nobody to ask.
 func (o Observed) isAuthorised(revision string) bool {
 	return o.Node.Spec.Valkey == "" || o.Node.Spec.WorkloadRevision == revision
-}
-
-type builder func(desired.NodeInput) (runtime.ApplyConfiguration, error)
-
-// keeping builds the workload with the live one's template.
-func keeping(live metav1.Object) builder {
-	return func(in desired.NodeInput) (runtime.ApplyConfiguration, error) {
-		object, ok := live.(runtime.Object)
-		if !ok {
-			return nil, nil
-		}
-		return desired.NodeWorkloadKept(in, object)
-	}
-}
-
-func (d *draft) applyWorkload(kind Kind, live metav1.Object, in desired.NodeInput, build builder) {
-	want, err := build(in)
-	if err != nil {
-		d.block(kind, naming.NodeWorkload(d.Node.Name), v1alpha1.ReasonApplyFailed, "%v", err)
-		return
-	}
-	d.apply(kind, live, want, true)
 }
 
 // stepReplace deletes a pod that is not of the revision in force, once the StatefulSet's own controller has seen the template that is: else it
