@@ -45,5 +45,10 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	log.V(4).Info("decisions", "trace", decided.Trace)
 	outcomes := r.act(ctx, l, decided)
-	return r.report(ctx, l, decided, outcomes)
+	result, err := r.report(ctx, l, decided, outcomes)
+	if changedPrimary(outcomes) {
+		// The next full look may wait for a primary that is dead; clients should not.
+		r.followChange(ctx, request)
+	}
+	return result, err
 }

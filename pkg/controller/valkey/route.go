@@ -5,6 +5,7 @@ package valkey
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -20,6 +21,33 @@ const (
 	switchRetry  = 50 * time.Millisecond
 	switchGiveUp = 3 * time.Second
 )
+
+// changedPrimary tells whether the primary was changed in this pass.
+func changedPrimary(outcomes []plan.Outcome) bool {
+	return slices.ContainsFunc(outcomes, func(outcome plan.Outcome) bool {
+		switch outcome.Action.(type) {
+		case plan.Promote, plan.HandOver:
+			return outcome.Done()
+		}
+		return false
+	})
+}
+
+// followChange leads the primary's Service to a primary that we have just made one.
+func (r *reconciler) followChange(ctx context.Context, request ctrl.Request) {
+	r.expectSwitch(request.NamespacedName, r.now())
+	for {
+		result, err := r.route(ctx, request)
+		if err != nil || result.RequeueAfter == 0 {
+			return // the full pass comes at once
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(result.RequeueAfter):
+		}
+	}
+}
 
 // route leads the primary's Service to a new primary at once, when a Sentinel has told of one: a look with little patience, and one write.
 // Everything else is left to the full pass, which may be busy meanwhile.

@@ -36,6 +36,8 @@ const (
 	EventPrimaryChanged = "PrimaryChanged"
 	// EventPrimaryLost (Warning): no node is primary, or the primary does not answer.
 	EventPrimaryLost = "PrimaryLost"
+	// EventSeveralPrimaries (Warning): more than one node says that it is primary; clients are led to one of them.
+	EventSeveralPrimaries = "SeveralPrimaries"
 	// EventPromoted (Warning): the controller promoted a replica because the primary was lost; the message names the offsets.
 	EventPromoted = "Promoted"
 	// EventHandedOver (Normal): the primary was handed over for a planned change.

@@ -90,18 +90,18 @@ func (r *reporter) elected() finding {
 	verdict := r.p.Verdict
 	switch {
 	case !verdict.Confirmed:
-		return no(verdict.Reason, verdict.Message+r.wayOut())
+		return no(verdict.Reason, firstOf(r.wayOut(), verdict.Message))
 	case len(verdict.Rivals) > 0:
 		return no(v1alpha1.ReasonSeveralPrimaries, fmt.Sprintf("%s is primary, and %s says so too", verdict.Node, strings.Join(verdict.Rivals, ", ")))
 	}
 	return yes(v1alpha1.ReasonPrimaryServing, verdict.Node+" is primary")
 }
 
-// wayOut is what the failover step says about a lost primary.
+// wayOut is what the failover step says about a lost primary; empty where it says nothing.
 func (r *reporter) wayOut() string {
 	for _, b := range r.p.Blocked {
-		if b.Step == "failover" && b.Message != r.p.Verdict.Message {
-			return ". " + b.Message
+		if b.Step == "failover" {
+			return b.Message
 		}
 	}
 	return ""

@@ -106,9 +106,10 @@ var transitions = []transition{
 
 // reasonEvents are reasons that have an event of their own.
 var reasonEvents = map[string]string{
-	v1alpha1.ReasonForeignObject: v1alpha1.EventForeignObject,
-	v1alpha1.ReasonApplyFailed:   v1alpha1.EventApplyFailed,
-	v1alpha1.ReasonSecretMissing: v1alpha1.EventSecretMissing,
+	v1alpha1.ReasonForeignObject:    v1alpha1.EventForeignObject,
+	v1alpha1.ReasonApplyFailed:      v1alpha1.EventApplyFailed,
+	v1alpha1.ReasonSecretMissing:    v1alpha1.EventSecretMissing,
+	v1alpha1.ReasonSeveralPrimaries: v1alpha1.EventSeveralPrimaries,
 }
 
 // held are the reasons for which a roll waits for something that may never come.

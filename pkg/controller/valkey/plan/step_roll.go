@@ -118,6 +118,9 @@ func (p *pass) whenOthersAreWell(subject Node, then func() decision) decision {
 			}
 			continue
 		}
+		if n.Object.Status.ObservedGeneration != n.Object.Generation {
+			return blocked(v1alpha1.ReasonRolling, fmt.Sprintf("%s waits until it is known what %s needs", subject.Object.Name, n.Object.Name))
+		}
 		if !isUp(n) || !p.isSynced(n) {
 			return blocked(v1alpha1.ReasonHeldUnhealthy, fmt.Sprintf("%s waits until %s is ready and in sync", subject.Object.Name, n.Object.Name))
 		}

@@ -186,15 +186,15 @@ func TestRoll(t *testing.T) {
 		"not before, as memory has it": {given(modeNone, 2, pending(0, 1, 2), func(o *Observed) {
 			o.Memory.Rolling, o.Memory.RollingRevision, o.Memory.RollingSince = "v-2", "new", testTime
 		}), "replace pod of v-2"},
-		"the primary hands over":         {given(modeNone, 2, pending(0), rolled(1, 2)), "hand over from v-0 to v-1"},
-		"to one that is rolled":          {given(modeNone, 2, pending(0), rolled(2), func(o *Observed) { o.Nodes[1].Object.Generation = 2 }), "hand over from v-0 to v-2"},
-		"not while a replica is unwell":  {given(modeNone, 2, pending(0, 1), member(2, unlinked)), "blocked HeldUnhealthy"},
-		"not one that does not answer":   {given(modeNone, 2, pending(0, 1, 2), member(2, unreachable)), "blocked HeldUnhealthy"},
-		"not while a failover is on":     {given(modeSentinel, 2, pending(0, 1, 2), sentinelSays(0, func(m *topology.MonitorView) { m.FailoverInProgress = true })), "blocked FailoverInProgress"},
-		"an idle pod at any time":        {given(modeNone, 2, pending(0, 1, 2), member(0, unreachable), podIs(0, false, false)), "replace pod of v-0"},
-		"one whose copy never completes": {given(modeNone, 2, pending(1, 2), member(1, unlinked), podIs(1, true, false), member(2, unlinked), podIs(2, true, false)), "replace pod of v-2"},
-		"authorised and not done":        {given(modeNone, 2, pending(0, 1, 2), func(o *Observed) { o.Nodes[2].Object.Spec.WorkloadRevision = "new" }), "blocked Rolling"},
-		"the only copy, in memory":       {alone(), "blocked HeldNobodyToTakeOver"},
+		"the primary hands over":                      {given(modeNone, 2, pending(0), rolled(1, 2)), "hand over from v-0 to v-1"},
+		"not before it is known what the others need": {given(modeNone, 2, pending(0), func(o *Observed) { o.Nodes[1].Object.Generation = 2 }), "blocked Rolling"},
+		"not while a replica is unwell":               {given(modeNone, 2, pending(0, 1), member(2, unlinked)), "blocked HeldUnhealthy"},
+		"not one that does not answer":                {given(modeNone, 2, pending(0, 1, 2), member(2, unreachable)), "blocked HeldUnhealthy"},
+		"not while a failover is on":                  {given(modeSentinel, 2, pending(0, 1, 2), sentinelSays(0, func(m *topology.MonitorView) { m.FailoverInProgress = true })), "blocked FailoverInProgress"},
+		"an idle pod at any time":                     {given(modeNone, 2, pending(0, 1, 2), member(0, unreachable), podIs(0, false, false)), "replace pod of v-0"},
+		"one whose copy never completes":              {given(modeNone, 2, pending(1, 2), member(1, unlinked), podIs(1, true, false), member(2, unlinked), podIs(2, true, false)), "replace pod of v-2"},
+		"authorised and not done":                     {given(modeNone, 2, pending(0, 1, 2), func(o *Observed) { o.Nodes[2].Object.Spec.WorkloadRevision = "new" }), "blocked Rolling"},
+		"the only copy, in memory":                    {alone(), "blocked HeldNobodyToTakeOver"},
 		"the only copy, given up": {alone(func(o *Observed) {
 			o.Valkey.Annotations = map[string]string{v1alpha1.AnnotationApprovePrimaryRoll: "new"}
 		}), "replace pod of v-0"},
