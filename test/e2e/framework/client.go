@@ -24,6 +24,8 @@ metadata:
   name: %s
 spec:
   terminationGracePeriodSeconds: 1
+  # While a machine is cut off, every second query of the cluster's DNS may go to a pod on it.
+  dnsConfig: {options: [{name: ndots, value: "1"}, {name: timeout, value: "1"}, {name: attempts, value: "5"}]}
   securityContext: {runAsNonRoot: true, runAsUser: 65532, seccompProfile: {type: RuntimeDefault}}
   containers:
   - name: client

@@ -24,23 +24,29 @@ func TestDiscovery(t *testing.T) {
 		verbs := slices.Clone([]string(resource.Verbs))
 		slices.Sort(verbs)
 		got[resource.Name+" "+resource.Kind+" "+strings.Join(resource.ShortNames, ",")+" "+strings.Join(resource.Categories, ",")] = verbs
+		for _, category := range resource.Categories {
+			// kubectl expands a category before it looks for a resource of that name.
+			if category == resource.Name || category == resource.SingularName || slices.Contains(resource.ShortNames, category) {
+				t.Errorf("%s has a category of its own name %q: kubectl could not name one object", resource.Name, category)
+			}
+		}
 		if !resource.Namespaced {
 			t.Errorf("%s is not namespaced", resource.Name)
 		}
 	}
 	writable := []string{"get", "patch", "update"}
 	want := map[string][]string{
-		"valkeys Valkey vk valkey,all":                  all,
-		"valkeys/status Valkey  ":                       writable,
-		"valkeys/scale Scale  ":                         writable,
-		"valkeys/failover Failover  ":                   {"create"},
-		"valkeysentinels ValkeySentinel vks valkey,all": all,
-		"valkeysentinels/status ValkeySentinel  ":       writable,
-		"valkeysentinels/scale Scale  ":                 writable,
-		"valkeysentinels/failover Failover  ":           {"create"},
-		"valkeysentinels/monitors MonitorList  ":        {"get"},
-		"valkeynodes ValkeyNode vkn valkey,all":         all,
-		"valkeynodes/status ValkeyNode  ":               writable,
+		"valkeys Valkey vk valkey-all,all":                  all,
+		"valkeys/status Valkey  ":                           writable,
+		"valkeys/scale Scale  ":                             writable,
+		"valkeys/failover Failover  ":                       {"create"},
+		"valkeysentinels ValkeySentinel vks valkey-all,all": all,
+		"valkeysentinels/status ValkeySentinel  ":           writable,
+		"valkeysentinels/scale Scale  ":                     writable,
+		"valkeysentinels/failover Failover  ":               {"create"},
+		"valkeysentinels/monitors MonitorList  ":            {"get"},
+		"valkeynodes ValkeyNode vkn valkey-all,all":         all,
+		"valkeynodes/status ValkeyNode  ":                   writable,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)

@@ -38,7 +38,7 @@ var (
 func (r *REST) ShortNames() []string { return []string{"vks"} }
 
 // Categories are the groups of resources that valkeysentinels belong to.
-func (r *REST) Categories() []string { return []string{"valkey", "all"} }
+func (r *REST) Categories() []string { return []string{"valkey-all", "all"} }
 
 // NewStorage makes the endpoints. The scheme must know the group.
 func NewStorage(scheme *runtime.Scheme, options generic.RESTOptionsGetter) (Storage, error) {
