@@ -77,6 +77,7 @@ func newLab(t *testing.T) *lab {
 	}
 	l.kube = fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().
 		WithStatusSubresource(&v1alpha1.Valkey{}, &v1alpha1.ValkeyNode{}, &v1alpha1.ValkeySentinel{}, &corev1.Pod{}).
+		WithObjects(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: testNamespace}}).
 		WithInterceptorFuncs(l.counting()).Build()
 	l.controller = l.newController()
 	return l
@@ -220,7 +221,11 @@ func (l *lab) valkey() *v1alpha1.Valkey {
 
 func (l *lab) get(name string, object client.Object) {
 	l.t.Helper()
-	if err := l.kube.Get(l.t.Context(), types.NamespacedName{Namespace: testNamespace, Name: name}, object); err != nil {
+	key := types.NamespacedName{Namespace: testNamespace, Name: name}
+	if _, isNamespace := object.(*corev1.Namespace); isNamespace {
+		key = types.NamespacedName{Name: testNamespace}
+	}
+	if err := l.kube.Get(l.t.Context(), key, object); err != nil {
 		l.t.Fatalf("get %T %s: %v", object, name, err)
 	}
 }

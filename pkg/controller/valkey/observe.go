@@ -46,7 +46,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName, pati
 	l.known = r.recall(key, cached.UID)
 	l.Valkey = l.known.current(cached)
 	l.Environment, l.Memory, l.Now = r.deps.Environment, l.known.memory, r.now()
-	if l.Valkey.DeletionTimestamp != nil {
+	if l.Valkey.DeletionTimestamp != nil || l.known.ending {
 		l.Terminating = true
 		return l, nil
 	}

@@ -26,6 +26,8 @@ type recollection struct {
 	// the object.
 	written     *v1alpha1.Valkey
 	baseVersion string
+	// ending: the namespace is being deleted, which never stops again.
+	ending bool
 	// failures are actions that failed, by their text, and are not tried again for a while.
 	failures map[string]failure
 	// quiet identifies the last look after which there was nothing to do, and how long to wait after another like it; empty where there was.

@@ -6,10 +6,12 @@ package valkey
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,10 +29,15 @@ func (r *reconciler) report(ctx context.Context, l *look, decided plan.Plan, out
 	key := client.ObjectKeyFromObject(l.Valkey)
 	before := l.Observed.Valkey.Status
 	status := plan.Status(l.Observed, decided, outcomes)
-	for _, told := range plan.OutcomeEvents(outcomes) {
+	done, turned := plan.OutcomeEvents(outcomes), plan.Transitions(before, status, l.Memory.Primary)
+	if r.isEnding(ctx, l, append(done, turned...), outcomes) {
+		l.known.ending = true
+		r.remember(key, l.known)
+		return ctrl.Result{}, nil
+	}
+	for _, told := range done {
 		r.tell(l, told)
 	}
-	turned := plan.Transitions(before, status, l.Memory.Primary)
 	var err error
 	changed := !apiequality.Semantic.DeepEqual(l.Valkey.Status, status)
 	if changed {
@@ -51,6 +58,21 @@ func (r *reconciler) report(ctx context.Context, l *look, decided plan.Plan, out
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: next(decided, outcomes, err)}, nil
+}
+
+// isEnding tells whether the namespace is being deleted. It is asked for only where something got worse: what is left then goes by itself, and
+// saying so would be noise that the API refuses.
+func (r *reconciler) isEnding(ctx context.Context, l *look, told []plan.Event, outcomes []plan.Outcome) bool {
+	worse := slices.ContainsFunc(told, func(event plan.Event) bool { return event.Warning }) ||
+		slices.ContainsFunc(outcomes, func(outcome plan.Outcome) bool { return outcome.Err != nil })
+	if !worse {
+		return false
+	}
+	namespace := &corev1.Namespace{}
+	if err := r.reader.Get(ctx, client.ObjectKey{Name: l.Valkey.Namespace}, namespace); err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	return namespace.DeletionTimestamp != nil
 }
 
 // next is when to look again.

@@ -18,9 +18,9 @@ func (r *reporter) progressing(started bool) finding {
 	for _, b := range r.p.Blocked {
 		switch {
 		case b.Step == "roll" && b.Reason == v1alpha1.ReasonSyncTimeout:
-			return no(b.Reason, b.Message)
+			return no(b.Reason, b.Message+r.because(r.p.Memory.Rolling))
 		case b.Step == "roll" || b.Step == "scale":
-			return yes(b.Reason, b.Message)
+			return yes(b.Reason, b.Message+r.because(r.p.Memory.Rolling))
 		}
 	}
 	for _, action := range r.p.Actions {
@@ -39,7 +39,7 @@ func (r *reporter) progressing(started bool) finding {
 	case len(r.o.Nodes) != wantedNodes(r.o.Valkey) || len(r.o.Leaving) > 0:
 		return yes(v1alpha1.ReasonScaling, fmt.Sprintf("%d nodes exist, %d are wanted", len(r.o.Nodes), wantedNodes(r.o.Valkey)))
 	case r.p.Memory.Rolling != "":
-		return yes(v1alpha1.ReasonRolling, r.p.Memory.Rolling+" was replaced and is not in sync yet")
+		return yes(v1alpha1.ReasonRolling, r.p.Memory.Rolling+" was replaced and is not in sync yet"+r.because(r.p.Memory.Rolling))
 	}
 	return no(v1alpha1.ReasonAsExpected, "")
 }
