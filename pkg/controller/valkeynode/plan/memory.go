@@ -13,6 +13,8 @@ import (
 type Memory struct {
 	// Settled are the children that were found to be as wanted, with what they were and were built from: see draft.keep.
 	Settled map[Kind]string
+	// SilentSince is since when the server in a ready pod has not answered; zero while it does.
+	SilentSince time.Time
 	// RunID of the server that the rest is about.
 	RunID string
 	// Config by directive.

@@ -57,7 +57,9 @@ type Plan struct {
 	pending  string
 	// configured and acl are where the live configuration and the ACL file stand.
 	configured, acl standing
-	halted          bool
+	// waitsForWord: the server does not answer, and status stays as it is for the moment.
+	waitsForWord bool
+	halted       bool
 }
 
 // standing is where something that a running server takes up stands. The zero value means that the server could not be asked.
@@ -91,6 +93,7 @@ var steps = []step{
 	{"configmap", stepConfigMap},
 	{"workload", stepWorkload},
 	{"replace", stepReplace},
+	{"silence", stepSilence},
 	{"config", stepConfig},
 	{"acl", stepACL},
 	{"pace", stepPace},

@@ -282,15 +282,31 @@ func TestLooksGrowApartWhileNothingChanges(t *testing.T) {
 func TestAnUnreachableServerIsNotReadyAndNotTouched(t *testing.T) {
 	m := newModel(t, ofValkey())
 	m.settle()
+	before := m.node.Status
 	m.isSilent = true
-	decided := m.pass()
-	if len(decided.Actions) != 0 {
-		t.Errorf("planned:\n%s", decided)
+	for range 2 {
+		if decided := m.pass(); len(decided.Actions) != 0 || decided.RequeueAfter != lookSoon {
+			t.Errorf("looks again after %v, planned:\n%s", decided.RequeueAfter, decided)
+		}
+	}
+	if !m.node.Status.Ready || m.node.Status.Role != before.Role {
+		t.Errorf("one unanswered question moved the status: %+v", m.node.Status)
+	}
+	for range 8 {
+		m.pass()
 	}
 	m.wantCondition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonServerUnreachable)
 	m.wantCondition(v1alpha1.ConditionLiveConfigApplied, metav1.ConditionUnknown, v1alpha1.ReasonServerUnreachable)
 	if m.node.Status.Role != v1alpha1.RoleUnknown || m.podsRun != 1 {
 		t.Errorf("role %s, %d pods", m.node.Status.Role, m.podsRun)
+	}
+	m.isSilent = false
+	m.pass()
+	m.wantCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonAsExpected)
+	m.isSilent = true
+	m.pass()
+	if !m.node.Status.Ready {
+		t.Error("an earlier silence counts for a new one")
 	}
 }
 

@@ -20,6 +20,9 @@ const longestMessage = 1024
 
 // Status is what the node's status should say after a pass. Nothing in it moves while nothing happens.
 func Status(o Observed, plan Plan, outcomes []Outcome) v1alpha1.ValkeyNodeStatus {
+	if plan.waitsForWord {
+		return *o.Node.Status.DeepCopy()
+	}
 	status := v1alpha1.ValkeyNodeStatus{
 		ObservedGeneration: o.Node.Generation,
 		WorkloadRevision:   plan.revision,
