@@ -6,6 +6,7 @@ package integration
 import (
 	"fmt"
 	"math/rand"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -83,7 +84,7 @@ func newSet(t *testing.T, o options) *set {
 	if o.downAfter == 0 {
 		o.downAfter = 1000
 	}
-	s := &set{t: t, options: o, dir: t.TempDir(), agentPort: valkeytest.FreePort(t), client: valkeytest.NewClient(t)}
+	s := &set{t: t, options: o, dir: t.TempDir(), agentPort: freePort(t), client: valkeytest.NewClient(t)}
 	network := fmt.Sprintf("127.%d.%d", 64+rand.Intn(128), networks.Add(1)) //nolint:gosec // any free one will do
 	for i := range o.replicas + 1 {
 		name := naming.NodeName("v", i)
@@ -108,13 +109,28 @@ func newSet(t *testing.T, o options) *set {
 func (s *set) newPod(kind, name, host string) *pod {
 	p := &pod{
 		set: s, kind: kind, name: name, dir: filepath.Join(s.dir, name),
-		address: valkeyclient.Address{Host: host, Port: valkeytest.FreePort(s.t)},
+		address: valkeyclient.Address{Host: host, Port: freePort(s.t)},
 	}
 	p.announced = p.address
 	if s.options.dns != "" {
 		p.announced.Host = name + "." + zone
 	}
 	return p
+}
+
+// freePort is below those that the kernel gives to connections: one that is found free stays free until a server comes back to it.
+func freePort(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		port := 10000 + rand.Intn(20000) //nolint:gosec // any free one will do
+		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+		if err == nil {
+			_ = listener.Close()
+			return port
+		}
+	}
+	t.Fatal("no free port")
+	return 0
 }
 
 func endpoints(pods []*pod) []boot.Endpoint {

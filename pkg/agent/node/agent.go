@@ -35,10 +35,12 @@ type Agent struct {
 	mu     sync.Mutex
 	report probe.Report
 	record *record.Record
-	self   boot.Endpoint
-	child  *process.Child
-	asked  string                   // what came of the last request to others
-	worked valkeyclient.Credentials // that the own server let in last
+	// written is the record as it was written last.
+	written record.Record
+	self    boot.Endpoint
+	child   *process.Child
+	asked   string                   // what came of the last request to others
+	worked  valkeyclient.Credentials // that the own server let in last
 }
 
 // Run runs the node until its server ends or a signal asks for the end, and returns the exit code of the container.
@@ -68,12 +70,22 @@ func Run(options Options, signals *process.Signals) (int, error) {
 			Name: set.self.Name, Version: options.Version, Phase: probe.PhaseDeciding, Since: time.Now().UTC(), Node: &probe.Node{},
 		},
 	}
+	base, err := options.baseConfig()
+	if err != nil {
+		return 1, err
+	}
+	disk, err := dataset.Look(options.files(base))
+	if err != nil {
+		return 1, err
+	}
+	a.remember(disk)
+	// Only now: peers that saw this node without its data would decide without it.
 	probes, err := probe.Serve(options.Listen, a)
 	if err != nil {
 		return 1, err
 	}
 	defer probes.Close()
-	return a.run(signals)
+	return a.run(signals, base, disk)
 }
 
 // known is the pod's own name, which must resolve whatever becomes of the cluster's DNS.
@@ -85,19 +97,9 @@ func known(host, podIP string) map[string][]netip.Addr {
 	return map[string][]netip.Addr{host: {address}}
 }
 
-func (a *Agent) run(signals *process.Signals) (int, error) {
+func (a *Agent) run(signals *process.Signals, base valkeyconf.Config, disk dataset.Disk) (int, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	base, err := a.options.baseConfig()
-	if err != nil {
-		return 1, err
-	}
-	disk, err := dataset.Look(a.options.files(base))
-	if err != nil {
-		return 1, err
-	}
-	a.remember(disk)
-
 	decided := make(chan start, 1)
 	go func() { decided <- a.decide(ctx, disk) }()
 	var begin start

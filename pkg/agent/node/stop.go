@@ -47,7 +47,7 @@ func (a *Agent) stop(signals *process.Signals) {
 
 	look, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	if m := a.lookAtSelf(look); m.Reach.OK() {
-		a.note(look, m)
+		a.note(look, m, true)
 	}
 	cancel()
 	a.end(began.Add(a.options.Grace))

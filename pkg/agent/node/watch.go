@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	// watchEvery is how often the running server is looked at, for the record.
-	watchEvery = time.Second
+	// watchEvery is how often the running server is looked at: a change of its role is recorded in that time. saveEvery is how
+	// often the record is written for a new offset alone.
+	watchEvery = 250 * time.Millisecond
+	saveEvery  = time.Second
 	// hurryEvery is how often while something waits to be undone: Sentinel reads a replica's priority every 10 s only.
 	hurryEvery = 100 * time.Millisecond
 )
@@ -55,14 +57,13 @@ func (a *Agent) lookAtSelf(ctx context.Context) topology.Member {
 // watch keeps the record while the server runs, and undoes once what only its start needed.
 func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, disk dataset.Disk) {
 	pending := a.afterStart(begin, base, disk)
-	for noted := (time.Time{}); ctx.Err() == nil; {
+	for saved := (time.Time{}); ctx.Err() == nil; {
 		m := a.lookAtSelf(ctx)
-		if m.Reach.OK() && time.Since(noted) >= watchEvery {
-			noted = time.Now()
-			a.note(ctx, m)
-		}
 		rest := watchEvery
 		if m.Reach.OK() {
+			if a.note(ctx, m, time.Since(saved) >= saveEvery) {
+				saved = time.Now()
+			}
 			pending = a.carryOut(ctx, pending, m)
 		}
 		if len(pending) > 0 {
@@ -72,17 +73,19 @@ func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, 
 	}
 }
 
-// note updates record and report by a look at the own server.
-func (a *Agent) note(ctx context.Context, m topology.Member) {
+// note updates record and report by a look at the own server. The record is written when it is due, and at once when it is
+// about another history or role.
+func (a *Agent) note(ctx context.Context, m topology.Member, due bool) (saved bool) {
 	now := time.Now().UTC()
 	settings, err := a.options.settings()
 	if err != nil {
-		return
+		return false
 	}
 	s := newSet(settings, a.options)
 	before := *a.stored()
 	after := before.Seen(m, now)
-	if after.Position.ReplID != before.Position.ReplID && m.LinkUp {
+	moved := after.Position.ReplID != before.Position.ReplID || after.Role != before.Role
+	if moved && m.LinkUp {
 		after = a.inherit(ctx, s, after)
 	}
 	a.mu.Lock()
@@ -93,11 +96,14 @@ func (a *Agent) note(ctx context.Context, m topology.Member) {
 	n.Running = &probe.Running{
 		Role: m.Role, Follows: s.nameOf(m.Primary), LinkUp: m.LinkUp, Loading: m.Loading, Keys: m.Keys, Seen: now,
 	}
-	if changed(before, after) {
-		if err := after.Save(a.recordFile()); err != nil {
-			a.options.Log.Warn("the record of this node cannot be written", "err", err)
-		}
+	if !moved && (!due || !changed(a.written, after)) {
+		return false
 	}
+	if err := after.Save(a.recordFile()); err != nil {
+		a.options.Log.Warn("the record of this node cannot be written", "err", err)
+	}
+	a.written = after
+	return true
 }
 
 // changed ignores the time: an idle server's record is not written again.

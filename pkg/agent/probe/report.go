@@ -78,9 +78,11 @@ type Sentinel struct {
 	MyID         string    `json:"myID"`
 	CurrentEpoch int64     `json:"currentEpoch"`
 	Monitors     []Monitor `json:"monitors,omitempty"`
-	// Settled is whom it will monitor, told before it is started in a cold start: data nodes need its word to start, and it
-	// would hold a primary that has not started for down.
-	Settled []Monitor `json:"settled,omitempty"`
+	// In a cold start: Proposed is whom it would monitor by what it sees itself. Settled is whom it will monitor, as all
+	// Sentinels do; it is told before the Sentinel is started, because data nodes need its word to start, and a Sentinel would hold
+	// a primary that has not started for down.
+	Proposed []Monitor `json:"proposed,omitempty"`
+	Settled  []Monitor `json:"settled,omitempty"`
 }
 
 // Monitor is one monitor.

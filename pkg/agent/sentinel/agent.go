@@ -44,11 +44,12 @@ type Agent struct {
 	// own is what this Sentinel's file said before it was written anew.
 	own state
 
-	mu      sync.Mutex
-	phase   probe.Phase
-	since   time.Time
-	child   *process.Child
-	settled []probe.Monitor
+	mu    sync.Mutex
+	phase probe.Phase
+	since time.Time
+	child *process.Child
+	// What is told to others in a cold start; see probe.Sentinel.
+	proposed, settled []probe.Monitor
 }
 
 // Run runs the Sentinel until it ends or a signal asks for the end, and returns the exit code of the container.
@@ -221,7 +222,7 @@ func (a *Agent) launch(r rendering) error {
 	a.setPhase(probe.PhaseRunning)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.child, a.settled = child, nil
+	a.child, a.proposed, a.settled = child, nil, nil
 	return nil
 }
 
@@ -258,7 +259,7 @@ func (a *Agent) Report() probe.Report {
 	report.Sentinel = s.report()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	report.Sentinel.Settled = a.settled
+	report.Sentinel.Proposed, report.Sentinel.Settled = a.proposed, a.settled
 	return report
 }
 

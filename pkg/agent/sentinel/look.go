@@ -5,6 +5,7 @@ package sentinel
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -43,9 +44,9 @@ func (a *Agent) recall(ctx context.Context) memory {
 			mu.Lock()
 			defer mu.Unlock()
 			if report.Phase == probe.PhaseRunning {
-				m.running = append(m.running, stateFrom(report.Sentinel))
+				m.running = append(m.running, stateFrom(peer.Name, report.Sentinel))
 			} else {
-				m.starting = append(m.starting, stateFrom(report.Sentinel))
+				m.starting = append(m.starting, stateFrom(peer.Name, report.Sentinel))
 			}
 		})
 	}
@@ -53,32 +54,46 @@ func (a *Agent) recall(ctx context.Context) memory {
 	return m
 }
 
-// settle finds whom each monitor is to watch. What the Sentinels remember needs no further look; otherwise the members are
-// asked until nobody is missing who might know better, or patience ends.
+// settle finds whom each monitor is to watch. What the Sentinels remember needs no further look. Otherwise the members are
+// asked until nobody is missing who might know better, or patience ends; and then all Sentinels that start must come to
+// the same conclusion, though they do not see the same.
 func (a *Agent) settle(ctx context.Context) (memory, map[string]settled) {
-	ctx, cancel := context.WithTimeout(ctx, a.options.Patience)
+	patient, cancel := context.WithTimeout(ctx, a.options.Patience)
 	defer cancel()
-	for {
+	said := state{name: a.self.Name}
+	for ctx.Err() == nil {
 		m := a.recall(ctx)
-		primaries, complete := a.settleOnce(ctx, m)
-		if complete || ctx.Err() != nil {
-			return m, primaries
+		proposals, complete := a.propose(ctx, m)
+		if complete || patient.Err() != nil {
+			said.proposed = addresses(monitorsOf(proposals))
+			a.tell(func() { a.proposed = monitorsOf(proposals) })
 		}
-		pause(ctx, lookAgain)
-		if ctx.Err() != nil {
-			return m, primaries
+		agreed, all := agree(said, m.starting, proposals, patient.Err() == nil)
+		if !all {
+			pause(ctx, lookAgain)
+			continue
 		}
+		settledOn := addresses(monitorsOf(agreed))
+		if len(m.running) > 0 || maps.Equal(settledOn, said.settled) {
+			return m, agreed
+		}
+		// Told first, and looked at once more: another may have settled in the same moment.
+		said.settled = settledOn
+		a.tell(func() { a.settled = monitorsOf(agreed) })
 	}
+	return memory{own: a.own}, nil
 }
 
-// hold tells whom this Sentinel will monitor and waits, with what is left of patience, until those primaries answer: a cold
-// start is no failure of a primary. With a down-after of a second Sentinels would fail over before it is up.
-func (a *Agent) hold(ctx context.Context, primaries map[string]settled) {
+// tell changes what others are told.
+func (a *Agent) tell(change func()) {
 	a.mu.Lock()
-	for name, s := range primaries {
-		a.settled = append(a.settled, probe.Monitor{Name: name, Host: s.primary.Host, Port: s.primary.Port, ConfigEpoch: s.configEpoch})
-	}
-	a.mu.Unlock()
+	defer a.mu.Unlock()
+	change()
+}
+
+// hold waits until the primaries answer: a cold start is no failure of a primary. With a down-after of a second Sentinels would
+// fail over before it is up.
+func (a *Agent) hold(ctx context.Context, primaries map[string]settled) {
 	ctx, cancel := context.WithTimeout(ctx, a.options.Patience)
 	defer cancel()
 	for ctx.Err() == nil && !a.allAnswer(ctx, primaries) {
@@ -114,7 +129,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (a *Agent) settleOnce(ctx context.Context, m memory) (primaries map[string]settled, complete bool) {
+// propose is whom each monitor should watch, by what is remembered or else seen now; complete if no further look would tell more.
+func (a *Agent) propose(ctx context.Context, m memory) (primaries map[string]settled, complete bool) {
 	primaries, complete = map[string]settled{}, true
 	var mu sync.Mutex
 	var all sync.WaitGroup

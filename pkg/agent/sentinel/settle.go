@@ -26,6 +26,8 @@ type settled struct {
 	leaderEpoch int64
 	// source is for people.
 	source string
+	// known: the Sentinels remember it. Otherwise it is a conclusion, on which all of them must agree.
+	known bool
 }
 
 // remembered is the primary that the Sentinels know of: by the latest failover that any remembers, else as those that run
@@ -37,16 +39,18 @@ func (m memory) remembered(name string) (settled, bool) {
 		epoch = max(epoch, s.monitors[name].configEpoch)
 	}
 	if epoch > 0 {
-		return settled{primary: agreed(all, name, epoch), configEpoch: epoch, source: "the latest failover that the Sentinels remember"}, true
+		return settled{
+			known: true, primary: majority(all, name, epoch), configEpoch: epoch, source: "the latest failover that the Sentinels remember",
+		}, true
 	}
-	if primary := agreed(m.running, name, 0); !primary.IsZero() {
-		return settled{primary: primary, source: "the peers that run"}, true
+	if primary := majority(m.running, name, 0); !primary.IsZero() {
+		return settled{known: true, primary: primary, source: "the peers that run"}, true
 	}
 	return settled{}, false
 }
 
-// agreed is whom most of the states with the epoch name. Of equal counts the first in the order of addresses.
-func agreed(states []state, name string, epoch int64) topology.Address {
+// majority is whom most of the states with the epoch name. Of equal counts the first in the order of addresses.
+func majority(states []state, name string, epoch int64) topology.Address {
 	votes := map[topology.Address]int{}
 	for _, s := range states {
 		if m, known := s.monitors[name]; known && m.configEpoch == epoch && !m.primary.IsZero() {
@@ -65,6 +69,43 @@ func agreed(states []state, name string, epoch int64) topology.Address {
 		}
 	}
 	return best
+}
+
+// agree makes of what each Sentinel sees itself what all of them will monitor, in a cold start. Everybody who has proposed is
+// heard; then the first in the order of names decides, and who has settled is followed. False while somebody who is there has not
+// spoken, unless patience is over.
+func agree(self state, peers []state, proposals map[string]settled, patience bool) (map[string]settled, bool) {
+	all := append([]state{self}, peers...)
+	slices.SortFunc(all, func(a, b state) int { return cmp.Compare(a.name, b.name) })
+	agreed := map[string]settled{}
+	for name, s := range proposals {
+		if !s.known {
+			primary, ok := agreedOn(all, name, patience)
+			if !ok {
+				return nil, false
+			}
+			if primary != s.primary {
+				s.primary, s.source = primary, "the Sentinels agree"
+			}
+		}
+		agreed[name] = s
+	}
+	return agreed, true
+}
+
+func agreedOn(all []state, name string, patience bool) (topology.Address, bool) {
+	var first topology.Address
+	everybody := true
+	for _, s := range all {
+		if primary, settled := s.settled[name]; settled {
+			return primary, true
+		}
+		proposed, spoke := s.proposed[name]
+		if everybody = everybody && spoke; spoke && first.IsZero() {
+			first = proposed
+		}
+	}
+	return first, !first.IsZero() && (everybody || !patience)
 }
 
 // currentEpoch is the latest that anybody knows of.

@@ -42,7 +42,7 @@ func TestReadState(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if back := stateFrom(got.report()); back.monitors["main"].configEpoch != 3 || len(back.monitors) != 2 {
+	if back := stateFrom("s-0", got.report()); back.monitors["main"].configEpoch != 3 || len(back.monitors) != 2 {
 		t.Errorf("after the way through a report: %+v", back)
 	}
 	for _, broken := range []string{`sentinel monitor "main`, "sentinel monitor main\nsentinel myid"} {
@@ -99,6 +99,46 @@ func TestVotesAreNotGivenTwice(t *testing.T) {
 	}
 	if got := m.currentEpoch(); got != 8 {
 		t.Errorf("current epoch: %d", got)
+	}
+}
+
+func TestSentinelsAgreeInAColdStart(t *testing.T) {
+	says := func(name string, proposed, settled string) state {
+		s := state{name: name, proposed: map[string]topology.Address{}, settled: map[string]topology.Address{}}
+		if proposed != "" {
+			s.proposed["main"] = at(proposed)
+		}
+		if settled != "" {
+			s.settled["main"] = at(settled)
+		}
+		return s
+	}
+	mine := map[string]settled{"main": {primary: at("v-1")}}
+	cases := map[string]struct {
+		self      state
+		peers     []state
+		proposals map[string]settled
+		over      bool
+		want      string
+	}{
+		"alone":                              {says("s-1", "v-1", ""), nil, mine, false, "v-1"},
+		"a peer has not spoken":              {says("s-1", "v-1", ""), []state{says("s-0", "", "")}, mine, false, ""},
+		"a peer does not speak for too long": {says("s-1", "v-1", ""), []state{says("s-0", "", "")}, mine, true, "v-1"},
+		"the first in order decides":         {says("s-1", "v-1", ""), []state{says("s-2", "v-2", ""), says("s-0", "v-0", "")}, mine, false, "v-0"},
+		"it is this one":                     {says("s-0", "v-1", ""), []state{says("s-2", "v-2", ""), says("s-1", "v-0", "")}, mine, false, "v-1"},
+		"somebody has settled":               {says("s-0", "v-1", ""), []state{says("s-2", "v-2", "v-2"), says("s-1", "", "")}, mine, false, "v-2"},
+		"two have settled differently":       {says("s-1", "v-1", "v-1"), []state{says("s-2", "v-2", "v-2"), says("s-0", "v-0", "v-0")}, mine, false, "v-0"},
+		"this one stays with what it told":   {says("s-0", "v-2", "v-1"), []state{says("s-2", "v-2", "v-2")}, mine, false, "v-1"},
+		"nothing seen yet":                   {says("s-0", "", ""), nil, mine, false, ""},
+		"it is remembered":                   {says("s-1", "", ""), []state{says("s-0", "v-0", "v-0")}, map[string]settled{"main": {primary: at("v-1"), known: true}}, false, "v-1"},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			agreed, ok := agree(test.self, test.peers, test.proposals, !test.over)
+			if ok != (test.want != "") || ok && agreed["main"].primary != at(test.want) {
+				t.Errorf("got %+v, %v", agreed, ok)
+			}
+		})
 	}
 }
 
@@ -262,7 +302,7 @@ func FuzzReadState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := readState(text)
 		if err == nil {
-			_ = stateFrom(s.report())
+			_ = stateFrom("s-0", s.report())
 		}
 	})
 }

@@ -16,6 +16,9 @@ type state struct {
 	myID         string
 	currentEpoch int64
 	monitors     map[string]monitorState
+	// Of a peer that has not started: its pod's name, and what its agent says instead.
+	name              string
+	proposed, settled map[string]topology.Address
 }
 
 type monitorState struct {
@@ -86,10 +89,29 @@ func (s state) report() *probe.Sentinel {
 }
 
 // stateFrom is the reverse of report.
-func stateFrom(report *probe.Sentinel) state {
-	s := state{myID: report.MyID, currentEpoch: report.CurrentEpoch, monitors: map[string]monitorState{}}
+func stateFrom(name string, report *probe.Sentinel) state {
+	s := state{
+		name: name, myID: report.MyID, currentEpoch: report.CurrentEpoch, monitors: map[string]monitorState{},
+		proposed: addresses(report.Proposed), settled: addresses(report.Settled),
+	}
 	for _, m := range report.Monitors {
 		s.monitors[m.Name] = monitorState{primary: topology.Address{Host: m.Host, Port: m.Port}, configEpoch: m.ConfigEpoch}
 	}
 	return s
+}
+
+func addresses(monitors []probe.Monitor) map[string]topology.Address {
+	byName := map[string]topology.Address{}
+	for _, m := range monitors {
+		byName[m.Name] = topology.Address{Host: m.Host, Port: m.Port}
+	}
+	return byName
+}
+
+func monitorsOf(primaries map[string]settled) []probe.Monitor {
+	monitors := make([]probe.Monitor, 0, len(primaries))
+	for name, s := range primaries {
+		monitors = append(monitors, probe.Monitor{Name: name, Host: s.primary.Host, Port: s.primary.Port, ConfigEpoch: s.configEpoch})
+	}
+	return monitors
 }
