@@ -111,7 +111,7 @@ func (n *node) Failover(ctx context.Context, request FailoverRequest) error {
 func (n *node) FailoverAbort(ctx context.Context) error {
 	err := n.run(ctx, command("FAILOVER", "ABORT").named(2))
 	var failed *callError
-	if errors.As(err, &failed) && failed.class == ErrInvalid && strings.Contains(failed.text, "No failover in progress") {
+	if errors.As(err, &failed) && errors.Is(failed.class, ErrInvalid) && strings.Contains(failed.text, "No failover in progress") {
 		return nil
 	}
 	return err

@@ -83,7 +83,7 @@ func (s *sentinel) PrimaryAddr(ctx context.Context, name string) (Address, error
 func (s *sentinel) CheckQuorum(ctx context.Context, name string) (QuorumCheck, error) {
 	text, err := read(ctx, s.link, sentinelQuery("CKQUORUM", name), asText)
 	var failed *callError
-	if errors.As(err, &failed) && failed.class == ErrNoQuorum {
+	if errors.As(err, &failed) && errors.Is(failed.class, ErrNoQuorum) {
 		return parseQuorum(failed.text), nil
 	}
 	if err != nil {

@@ -90,7 +90,7 @@ func noWarnings(t *testing.T, s *framework.Set, _ *framework.Client) {
 }
 
 func failoverOfValkey(t *testing.T, s *framework.Set, c *framework.Client) {
-	before, target := s.Primary(t), s.Replica(t)
+	before := s.Primary(t)
 	ledger := c.Ledger(t, "handover", s.ViaSentinel()...)
 	// The table of verbs of kubectl: create --raw is how a person without our tools asks for it.
 	out, err := framework.TryKubectl(t, "{}", "create", "--raw", fmt.Sprintf("/apis/valkey.io/v1alpha1/namespaces/%s/valkeys/%s/failover", s.Namespace, s.Name), "-f", "-")
@@ -114,7 +114,7 @@ func failoverOfValkey(t *testing.T, s *framework.Set, c *framework.Client) {
 
 	// And by the typed clientset, to a chosen node.
 	before = s.Primary(t)
-	target = s.Replica(t)
+	target := s.Replica(t)
 	answer := s.Failover(t, v1alpha1.FailoverRequestSpec{To: target})
 	if answer.Phase != v1alpha1.OperationSucceeded || answer.From != before || answer.To != target || !answer.Coordinated {
 		t.Errorf("unexpected answer %+v", answer)
