@@ -186,3 +186,12 @@ func ValkeyPasswordsSecret(valkey *v1alpha1.Valkey) *corev1.Secret {
 	secret.OwnerReferences = append(secret.OwnerReferences, ownerReference(valkey, &isController, &blocks))
 	return secret
 }
+
+// ValkeyPasswordsCopy holds the system passwords a second time. Nothing reads it but the controller that makes the first again.
+func ValkeyPasswordsCopy(valkey *v1alpha1.Valkey, passwords map[string][]byte) *corev1ac.SecretApplyConfiguration {
+	return corev1ac.Secret(naming.SystemPasswordsCopy(valkey.Name), valkey.Namespace).
+		WithLabels(naming.ValkeyLabels(valkey.Name)).
+		WithOwnerReferences(OwnerReference(KindValkey, valkey)).
+		WithType(corev1.SecretTypeOpaque).
+		WithData(passwords)
+}

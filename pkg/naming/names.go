@@ -71,6 +71,9 @@ func ACLSecret(valkey string) string { return "internal-" + valkey + "-acl" }
 // SystemPasswordsSecret holds the passwords of the product's own users; the keys are the users' names.
 func SystemPasswordsSecret(valkey string) string { return "internal-" + valkey + "-system-passwords" }
 
+// SystemPasswordsCopy holds the same passwords again, so that they are not lost with one Secret while servers use them.
+func SystemPasswordsCopy(valkey string) string { return SystemPasswordsSecret(valkey) + "-copy" }
+
 // APIServerRole is the Role, and RoleBinding, that lets the API server read a Valkey's system passwords.
 func APIServerRole(valkey string) string { return "internal-" + valkey + "-apiserver" }
 

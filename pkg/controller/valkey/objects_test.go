@@ -49,18 +49,23 @@ func TestPasswordsAreDrawnOnceAndALostSecretComesBackAsItWas(t *testing.T) {
 			t.Errorf("password of %s: %d characters", user, len(before[user]))
 		}
 	}
-	lost := &corev1.Secret{}
-	l.get(naming.SystemPasswordsSecret(testName), lost)
-	if err := l.kube.Delete(t.Context(), lost); err != nil {
-		t.Fatal(err)
-	}
-	l.pass()
-	for user, password := range l.data(naming.SystemPasswordsSecret(testName)) {
-		if password != before[user] {
-			t.Errorf("another password for %s", user)
+	for _, fresh := range []bool{false, true} {
+		if fresh {
+			l.controller = l.newController() // that never saw them
 		}
+		lost := &corev1.Secret{}
+		l.get(naming.SystemPasswordsSecret(testName), lost)
+		if err := l.kube.Delete(t.Context(), lost); err != nil {
+			t.Fatal(err)
+		}
+		l.pass()
+		for user, password := range l.data(naming.SystemPasswordsSecret(testName)) {
+			if password != before[user] {
+				t.Errorf("another password for %s", user)
+			}
+		}
+		l.untilReady()
 	}
-	l.untilReady()
 	if events := l.happened(); !strings.Contains(events, v1alpha1.EventPasswordsRecovered) || strings.Contains(events, before[naming.UserOperator]) {
 		t.Errorf("events:\n%s", events)
 	}

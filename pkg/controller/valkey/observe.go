@@ -64,6 +64,7 @@ func (r *reconciler) observeObjects(ctx context.Context, l *look) error {
 	name, objects := l.Valkey.Name, &l.Objects
 	cache := cacheReader{r: r, namespace: l.Valkey.Namespace}
 	objects.Passwords = get(ctx, &cache, naming.SystemPasswordsSecret(name), &corev1.Secret{})
+	objects.PasswordsCopy = get(ctx, &cache, naming.SystemPasswordsCopy(name), &corev1.Secret{})
 	objects.ACL = get(ctx, &cache, naming.ACLSecret(name), &corev1.Secret{})
 	objects.Config = get(ctx, &cache, naming.ServerConfigMap(name), &corev1.ConfigMap{})
 	objects.Service = get(ctx, &cache, naming.ValkeyService(name), &corev1.Service{})

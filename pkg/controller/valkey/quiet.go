@@ -23,7 +23,7 @@ func (l *look) digest() string {
 	version(sum, l.Valkey)
 	objects := l.Objects
 	for _, object := range []client.Object{
-		objects.Passwords, objects.ACL, objects.Config, objects.Service, objects.Primary, objects.Replicas, objects.Endpoints, objects.Budget,
+		objects.Passwords, objects.PasswordsCopy, objects.ACL, objects.Config, objects.Service, objects.Primary, objects.Replicas, objects.Endpoints, objects.Budget,
 		objects.Role, objects.RoleBinding, l.Monitoring.Set,
 	} {
 		version(sum, object)

@@ -35,7 +35,7 @@ func passwords(extra map[string]string) func(*Observed) {
 				secret.Data[key] = []byte(value)
 			}
 		}
-		o.Objects.Passwords = secret
+		o.Objects.Passwords, o.Objects.PasswordsCopy = secret, secret.DeepCopy()
 	}
 }
 
@@ -47,11 +47,16 @@ func TestPasswords(t *testing.T) {
 			o.Memory.Passwords[user] = "known"
 		}
 	}
+	lost := func(o *Observed) { o.Objects.Passwords = nil }
 	agent := func(o *Observed) { o.Monitoring.AgentPassword = "theirs" }
 	check(t, map[string]planCase{
-		"new":                       {given(modeNone, 0), "write passwords to Secret internal-v-system-passwords (draw: " + all + "; keep: )"},
-		"there":                     {given(modeNone, 0, passwords(nil)), ""},
-		"lost and remembered":       {given(modeNone, 0, known), "write passwords to Secret internal-v-system-passwords (draw: ; keep: " + all + ")"},
+		"new":                 {given(modeNone, 0), "write passwords to Secret internal-v-system-passwords (draw: " + all + "; keep: )"},
+		"there":               {given(modeNone, 0, passwords(nil)), ""},
+		"lost and remembered": {given(modeNone, 0, known), "write passwords to Secret internal-v-system-passwords (draw: ; keep: " + all + ")"},
+		"lost, with its copy": {given(modeNone, 0, passwords(nil), lost), "write passwords to Secret internal-v-system-passwords (draw: ; keep: " + all + ")"},
+		"lost, with a copy that is not ours": {given(modeNone, 0, passwords(nil), lost, func(o *Observed) { o.Objects.PasswordsCopy.OwnerReferences = nil }),
+			"write passwords to Secret internal-v-system-passwords (draw: " + all + "; keep: )"},
+		"without its copy":          {given(modeNone, 0, passwords(nil), func(o *Observed) { o.Objects.PasswordsCopy = nil }), "apply Secret internal-v-system-passwords-copy"},
 		"a user of a newer release": {given(modeNone, 0, passwords(map[string]string{naming.UserExporter: ""})), "write passwords to Secret internal-v-system-passwords (draw: _exporter; keep: )"},
 		"monitored":                 {given(modeSentinel, 1, passwords(nil), agent), "write passwords to Secret internal-v-system-passwords (draw: ; keep: sentinel_agent)"},
 		"monitored and known":       {given(modeSentinel, 1, passwords(map[string]string{naming.KeySentinelAgent: "theirs"}), agent), ""},
@@ -147,6 +152,7 @@ func TestRoute(t *testing.T) {
 		"the primary":                         {given(modeNone, 1, routed(1)), "valkey-v-0-0"},
 		"one that only we cannot reach stays": {given(modeNone, 1, routed(0), member(0, unreachable)), "valkey-v-0-0"},
 		"one that nobody can reach goes":      {given(modeNone, 1, routed(0), member(0, unreachable), podIs(0, true, false)), ""},
+		"one that refuses us stays":           {given(modeNone, 1, routed(0), member(0, func(m *topology.Member) { m.Reach.Class = topology.ReachAuth })), "valkey-v-0-0"},
 		"one we cannot reach is not led to":   {given(modeNone, 1, routed(1), member(0, unreachable)), ""},
 		"an empty one among others with data": {given(modeNone, 1, routed(0), member(0, func(m *topology.Member) { m.Keys, m.ReplID = 0, "fresh" }), member(1, unlinked)), ""},
 		"one that the Sentinels have left":    {given(modeSentinel, 1, routed(0), sentinelSays(0, func(m *topology.MonitorView) { m.Primary, m.ConfigEpoch = address(1), 2 })), ""},

@@ -47,9 +47,9 @@ type Observed struct {
 
 // Objects are the live children besides the nodes. Nil: there is none.
 type Objects struct {
-	// Passwords holds the passwords of the product's own users, ACL the servers' ACL file.
-	Passwords, ACL *corev1.Secret
-	Config         *corev1.ConfigMap
+	// Passwords holds the passwords of the product's own users, PasswordsCopy the same, ACL the servers' ACL file.
+	Passwords, PasswordsCopy, ACL *corev1.Secret
+	Config                        *corev1.ConfigMap
 	// Service is over all members, Primary and Replicas lead to those.
 	Service, Primary, Replicas *corev1.Service
 	Endpoints                  *discoveryv1.EndpointSlice

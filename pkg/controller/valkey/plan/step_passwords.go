@@ -12,7 +12,7 @@ import (
 )
 
 // stepPasswords keeps the Secret with the passwords of the product's own users: each drawn once and never again while it is there. One that
-// was lost is made again with what was last seen in it. The password with which agents log in to the Sentinels is copied into it while the
+// was lost is made again as it was, from memory or from its copy: the servers know no others. The password with which agents log in to the Sentinels is copied into it while the
 // Valkey is monitored. Disrupts nothing; without the Secret nothing that needs it is made.
 func stepPasswords(p *pass) decision {
 	live := p.o.Objects.Passwords
@@ -32,7 +32,7 @@ func stepPasswords(p *pass) decision {
 		}
 	}
 	for _, user := range naming.SystemUsers() {
-		switch remembered := p.o.Memory.Passwords[user]; {
+		switch remembered := p.remembered(user); {
 		case held[user] != "":
 		case remembered != "":
 			write.Keep[user] = remembered
@@ -46,14 +46,30 @@ func stepPasswords(p *pass) decision {
 		write.Keep[naming.KeySentinelAgent] = p.o.Monitoring.AgentPassword
 	}
 	write.Drop = held[naming.KeySentinelAgent] != "" && !p.isMonitored()
-	if !p.missing {
-		p.plan.Memory.Passwords = maps.Clone(held)
-		delete(p.plan.Memory.Passwords, naming.KeySentinelAgent)
+	if len(write.Draw)+len(write.Keep) > 0 || write.Drop {
+		return do(write)
 	}
-	if len(write.Draw)+len(write.Keep) == 0 && !write.Drop {
-		return decision{}
+	p.plan.Memory.Passwords = held
+	return p.copyPasswords()
+}
+
+// copyPasswords keeps the copy of the Secret. The agents' password on the Sentinels is a copy itself.
+func (p *pass) copyPasswords() decision {
+	passwords := maps.Clone(p.o.Objects.Passwords.Data)
+	delete(passwords, naming.KeySentinelAgent)
+	return child(p, p.o.Objects.PasswordsCopy, Apply{
+		Kind: KindSecret, Name: naming.SystemPasswordsCopy(p.o.Valkey.Name), Config: desired.ValkeyPasswordsCopy(p.o.Valkey, passwords), Secondary: true})
+}
+
+// remembered is the password that the user had when it was last seen, by this process or by the copy; empty if it never was.
+func (p *pass) remembered(user string) Secret {
+	if password := p.o.Memory.Passwords[user]; password != "" {
+		return password
 	}
-	return do(write)
+	if saved := p.o.Objects.PasswordsCopy; saved != nil && desired.IsOwnedBy(saved, p.o.Valkey) {
+		return Secret(saved.Data[user])
+	}
+	return ""
 }
 
 // isMonitored tells whether a ValkeySentinel monitors the Valkey.

@@ -15,8 +15,8 @@ import (
 )
 
 // stepRoute leads clients: the EndpointSlice of the primary's Service, in one write, so that it never holds two; and the role labels of pods.
-// Only a confirmed primary is led to. One that is in the slice stays there while only the controller cannot reach it and the kubelet holds
-// it for ready. Disrupts nothing.
+// Only a confirmed primary is led to. One that is in the slice stays there while the controller cannot reach it, or is refused, and the
+// kubelet holds it for ready. Disrupts nothing.
 func stepRoute(p *pass) decision {
 	d := p.endpoints()
 	for _, n := range p.o.Nodes {
@@ -69,7 +69,7 @@ func primaryPod(o *Observed, verdict Verdict) *corev1.Pod {
 			continue
 		}
 		m, _ := o.Snapshot.Member(verdict.Node)
-		if verdict.Confirmed || isGone(m) && isUp(n) && isRouted(o.Objects.Endpoints, n.Pod) {
+		if verdict.Confirmed || !m.Answered() && isUp(n) && isRouted(o.Objects.Endpoints, n.Pod) {
 			return n.Pod
 		}
 	}
