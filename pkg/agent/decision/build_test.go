@@ -53,7 +53,8 @@ func data(position Position) change {
 	return func(in *Input) { in.Self.HasData, in.Self.Position = true, position }
 }
 
-func complete(in *Input) { in.Self.Complete = true }
+// complete is for a primary's copy, after data.
+func complete(in *Input) { in.Self.Complete, in.Self.Position.Whole = true, true }
 
 func record(role topology.Role, primary string, keys int64) change {
 	return func(in *Input) { in.Self.Record = &Record{Role: role, Primary: primary, Keys: keys} }

@@ -180,13 +180,15 @@ func (p Peer) position() Position {
 		return p.Server.Position
 	}
 	server, agent := p.Server.Position, p.Agent.Position
+	position := agent
 	switch {
 	case server.ReplID == agent.ReplID:
-		return agent.MovedTo(server.ReplID, max(server.Offset, agent.Offset), agent.When, server.History...)
+		position = agent.MovedTo(server.ReplID, max(server.Offset, agent.Offset), agent.When, server.History...)
 	case p.Server.Role == topology.RolePrimary || p.Server.LinkUp:
-		return agent.MovedTo(server.ReplID, server.Offset, agent.When, server.History...)
+		position = agent.MovedTo(server.ReplID, server.Offset, agent.When, server.History...)
 	}
-	return agent
+	position.Whole = p.Server.Role == topology.RolePrimary
+	return position
 }
 
 func (p Peer) candidate() candidate {

@@ -16,6 +16,9 @@ type Position struct {
 	Offset int64 `json:"offset,omitempty"`
 	// History is the histories that this copy has moved on from, oldest first.
 	History []string `json:"history,omitempty"`
+	// Whole: this copy was that of the history's primary and is complete. No replica has more of the history then, whatever
+	// the offsets say, which are those of some moment ago.
+	Whole bool `json:"whole,omitempty"`
 	// When this was last seen to be true of a server that was primary, or linked to one.
 	When time.Time `json:"when,omitzero"`
 }
@@ -40,6 +43,10 @@ func (p Position) Compare(other Position) Order {
 	}
 	if p.ReplID == other.ReplID {
 		switch {
+		case p.Whole != other.Whole && p.Whole:
+			return Ahead
+		case p.Whole != other.Whole:
+			return Behind
 		case p.Offset > other.Offset:
 			return Ahead
 		case p.Offset < other.Offset:

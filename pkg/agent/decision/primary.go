@@ -39,10 +39,7 @@ func (in Input) ahead() []Peer {
 		if !p.visible() || !p.hasData() {
 			continue
 		}
-		position := p.position()
-		// What a complete copy is recorded to have is a moment old; a replica of it cannot have more than it has on disk.
-		withinOwn := in.Self.Complete && in.Self.wasPrimary() && position.ReplID == in.Self.Position.ReplID
-		if !in.Self.HasData || position.Compare(in.Self.Position) == Ahead && !withinOwn {
+		if !in.Self.HasData || p.position().Compare(in.Self.Position) == Ahead {
 			ahead = append(ahead, p)
 		}
 	}

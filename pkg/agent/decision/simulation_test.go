@@ -236,7 +236,7 @@ func randomSimulation(seed int64, mode string) *simulation {
 			n.record.Role, n.record.Primary = topology.RolePrimary, ""
 			if n.data > 0 && rng.Intn(2) == 0 {
 				n.data = 5
-				n.pos.Offset, n.whole = 5, true
+				n.pos.Offset, n.pos.Whole, n.whole = 5, true, true
 			}
 		}
 		if i == before && i != was && rng.Intn(2) == 0 { // never heard of the last failover

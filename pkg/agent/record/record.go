@@ -64,6 +64,7 @@ func (r *Record) OnDisk(disk dataset.Disk, bootID string) (position decision.Pos
 	if r == nil {
 		return decision.Position{ReplID: disk.ReplID, Offset: disk.Offset, When: disk.Written}, false
 	}
+	defer func() { position.Whole = complete && r.Role == topology.RolePrimary }()
 	if disk.Kind == dataset.KindAOF {
 		// Every acknowledged write was handed to the kernel first.
 		return r.Position, r.Clean || r.BootID != "" && r.BootID == bootID

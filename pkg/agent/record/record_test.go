@@ -56,6 +56,8 @@ func TestOnDisk(t *testing.T) {
 		return Record{Position: decision.Position{ReplID: id, Offset: offset, History: history}, BootID: "boot"}
 	}
 	clean := func(r Record) Record { r.Clean = true; return r }
+	whole := func(p decision.Position) decision.Position { p.Whole = true; return p }
+	primary := func(r Record) Record { r.Role = topology.RolePrimary; return r }
 	rdb := func(id string, offset int64) dataset.Disk {
 		return dataset.Disk{Kind: dataset.KindRDB, ReplID: id, Offset: offset}
 	}
@@ -71,12 +73,15 @@ func TestOnDisk(t *testing.T) {
 		"no record":                    {disk: rdb("A", 5), want: decision.Position{ReplID: "A", Offset: 5}},
 		"a snapshot after a clean end": {record: new(clean(at("B", 5, "A"))), disk: rdb("B", 6), want: decision.Position{ReplID: "B", Offset: 6, History: []string{"A"}}, wantComplete: true},
 		"a snapshot after a crash":     {record: new(at("B", 5, "A")), disk: rdb("B", 6), boot: "boot", want: decision.Position{ReplID: "B", Offset: 6, History: []string{"A"}}},
-		"a snapshot that is older than a clean end": {record: new(clean(at("B", 5))), disk: rdb("B", 4), want: decision.Position{ReplID: "B", Offset: 4}},
-		"a snapshot of an earlier history":          {record: new(clean(at("C", 5, "A", "B"))), disk: rdb("B", 99), want: decision.Position{ReplID: "B", Offset: 99, History: []string{"A"}}},
-		"a snapshot without a position":             {record: new(clean(at("B", 5, "A"))), disk: rdb("", 0), want: decision.Position{}},
-		"a log after a crash":                       {record: new(at("B", 5, "A")), disk: aof, boot: "boot", want: at("B", 5, "A").Position, wantComplete: true},
-		"a log after a crash of the machine":        {record: new(at("B", 5, "A")), disk: aof, boot: "other", want: at("B", 5, "A").Position},
-		"a log after a clean end":                   {record: new(clean(at("B", 5))), disk: aof, boot: "other", want: at("B", 5).Position, wantComplete: true},
+		"a snapshot that is older than a clean end":    {record: new(clean(at("B", 5))), disk: rdb("B", 4), want: decision.Position{ReplID: "B", Offset: 4}},
+		"a snapshot of an earlier history":             {record: new(clean(at("C", 5, "A", "B"))), disk: rdb("B", 99), want: decision.Position{ReplID: "B", Offset: 99, History: []string{"A"}}},
+		"a snapshot without a position":                {record: new(clean(at("B", 5, "A"))), disk: rdb("", 0), want: decision.Position{}},
+		"a log after a crash":                          {record: new(at("B", 5, "A")), disk: aof, boot: "boot", want: at("B", 5, "A").Position, wantComplete: true},
+		"a log after a crash of the machine":           {record: new(at("B", 5, "A")), disk: aof, boot: "other", want: at("B", 5, "A").Position},
+		"a primary's log after a crash":                {record: new(primary(at("B", 5))), disk: aof, boot: "boot", want: whole(at("B", 5).Position), wantComplete: true},
+		"a primary's log after a crash of the machine": {record: new(primary(at("B", 5))), disk: aof, boot: "other", want: at("B", 5).Position},
+		"a primary's snapshot after a clean end":       {record: new(clean(primary(at("B", 5)))), disk: rdb("B", 5), want: whole(at("B", 5).Position), wantComplete: true},
+		"a log after a clean end":                      {record: new(clean(at("B", 5))), disk: aof, boot: "other", want: at("B", 5).Position, wantComplete: true},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
