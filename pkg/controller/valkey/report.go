@@ -79,10 +79,10 @@ func (r *reconciler) isEnding(ctx context.Context, l *look, told []plan.Event, o
 func next(decided plan.Plan, outcomes []plan.Outcome, err error) time.Duration {
 	after := decided.RequeueAfter
 	for _, outcome := range outcomes {
-		if outcome.Action.Tier() > plan.TierSafe && outcome.Err == nil {
+		switch {
+		case outcome.Action.Tier() > plan.TierSafe && outcome.Done():
 			after = min(after, soon)
-		}
-		if outcome.Transient && !isEnd(outcome.Err) {
+		case outcome.Skipped, outcome.Transient && !isEnd(outcome.Err):
 			after = min(after, plan.Close)
 		}
 	}
