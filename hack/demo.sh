@@ -59,7 +59,7 @@ replica=$(kubectl get valkey cache -n $ns -o 'jsonpath={.status.members[?(@.role
 run kubectl exec -n $ns client -- /testclient cli -addr "valkey-$replica-0.valkey-$replica.$ns.svc.cluster.local:6379" -- GET greeting
 
 say "A failover that a person asks for, of a primary under load"
-client ledger -sentinels "$sentinels" -name cache -for 8s > /tmp/demo-ledger.$$ 2>/dev/null < <(sleep 8) &
+kubectl exec -i -n $ns client -- /testclient ledger -sentinels "$sentinels" -name cache -for 8s > /tmp/demo-ledger.$$ 2>/dev/null < <(sleep 12) &
 writer=$!
 sleep 1
 echo '{}' | run kubectl create --raw "/apis/valkey.io/v1alpha1/namespaces/$ns/valkeys/cache/failover" -f -
