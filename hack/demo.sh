@@ -6,7 +6,9 @@ cache=${VALKEYKUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/valkeykube}
 cluster=${CLUSTER:-demo}
 export PATH=$cache/bin/kubernetes-v1.37.2:$PATH
 KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "$cluster")
-export KUBECONFIG
+# kubectl remembers for hours what an address served: another cluster may have had this one before.
+KUBECACHEDIR=$(mktemp -d)
+export KUBECONFIG KUBECACHEDIR
 ns=demo
 cut=""
 
@@ -28,6 +30,7 @@ wait_for() {
   echo "  $what: after $((SECONDS - begin))s"
 }
 restore() {
+  rm -rf "$KUBECACHEDIR"
   [ -z "$cut" ] || "$cache/bin/cluster" heal --name "$cluster" "$cut" || true
   kubectl -n valkey-system scale deployment valkey-apiserver valkey-controller --replicas=1 >/dev/null 2>&1 || true
 }

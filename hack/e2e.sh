@@ -6,7 +6,10 @@ cd "$(dirname "$0")/.."
 export CLUSTER
 cache=${VALKEYKUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/valkeykube}
 unset KUBECONFIG
-finish() { [ "${KEEP:-}" = 1 ] || "$cache/bin/cluster" down --name "$CLUSTER"; }
+# kubectl remembers for hours what an address served: another cluster may have had this one before.
+KUBECACHEDIR=$(mktemp -d)
+export KUBECACHEDIR
+finish() { rm -rf "$KUBECACHEDIR"; [ "${KEEP:-}" = 1 ] || "$cache/bin/cluster" down --name "$CLUSTER"; }
 trap finish EXIT
 make --no-print-directory up CLUSTER="$CLUSTER"
 KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "$CLUSTER")

@@ -178,7 +178,7 @@ func TestKilledServerWithoutPersistenceLosesNothing(t *testing.T) {
 	c.Must(t, s.PrimaryAddress(), "WAIT", "2", "5000")
 	old := s.Primary(t)
 	killContainer(t, s, naming.NodePod(old), naming.ContainerServer)
-	s.WaitReady(t, 2*time.Minute)
+	s.WaitPrimary(t, s.WaitSwitch(t, c, s.Address(old), time.Minute), 2*time.Minute)
 	for _, m := range s.Get(t).Status.Members {
 		if got := c.Must(t, s.Address(m.Node), "DBSIZE"); got != "500" {
 			t.Errorf("%s holds %s keys, 500 were written", m.Node, got)
@@ -200,7 +200,7 @@ func TestLostVolumeOfThePrimary(t *testing.T) {
 	old := s.Primary(t)
 	framework.Kubectl(t, "delete", "pvc", "-n", ns, naming.NodeClaim(old), "--wait=false")
 	e.DeletePod(t, ns, naming.NodePod(old), 0)
-	s.WaitReady(t, 3*time.Minute)
+	s.WaitPrimary(t, s.WaitSwitch(t, c, s.Address(old), time.Minute), 3*time.Minute)
 	for _, m := range s.Get(t).Status.Members {
 		if got := c.Must(t, s.Address(m.Node), "DBSIZE"); got != "500" {
 			t.Errorf("%s holds %s keys, 500 were written", m.Node, got)
