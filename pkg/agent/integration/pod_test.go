@@ -96,6 +96,10 @@ func (p *pod) kill() {
 	}
 	_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
 	<-p.exited
+	// A container has ended when all its processes have: the server may still hold its port.
+	for deadline := time.Now().Add(valkeytest.Patience); syscall.Kill(-p.command.Process.Pid, 0) == nil && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // killServer kills the server below the agent (SIGKILL) and waits until the container has ended by it.
