@@ -97,8 +97,11 @@ func (p *pod) kill() {
 	_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL)
 	<-p.exited
 	// A container has ended when all its processes have: the server may still hold its port.
-	for deadline := time.Now().Add(valkeytest.Patience); syscall.Kill(-p.command.Process.Pid, 0) == nil && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
+	for deadline := time.Now().Add(valkeytest.Patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if listener, err := net.Listen("tcp", fmt.Sprintf(":%d", p.address.Port)); err == nil {
+			_ = listener.Close()
+			return
+		}
 	}
 }
 
