@@ -4,6 +4,7 @@
 package host
 
 import (
+	"errors"
 	"os/exec"
 	"testing"
 	"time"
@@ -78,7 +79,8 @@ func TestSignalReachesNoOtherProcess(t *testing.T) {
 }
 
 func asExit(err error, target **exec.ExitError) bool {
-	exit, ok := err.(*exec.ExitError)
+	var exit *exec.ExitError
+	ok := errors.As(err, &exit)
 	*target = exit
 	return ok
 }
