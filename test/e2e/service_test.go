@@ -93,6 +93,11 @@ func noReadOnlyAnswers(t *testing.T, s *framework.Set, c *framework.Client) {
 		}
 		return err
 	})
+	// The slice is ours, what follows is the cluster's: kube-proxy takes it over within a second or two.
+	framework.Eventually(t, 10*time.Second, "the client's machine has taken the change over", func() error {
+		_, err := c.Do(t, s.PrimaryAddress(), "SET", "after", "1")
+		return err
+	})
 	// A new connection through the Service writes without a READONLY answer.
 	after := c.Ledger(t, "service-after", "-addr", s.PrimaryAddress())
 	time.Sleep(2 * time.Second) // the writing itself: two seconds of it

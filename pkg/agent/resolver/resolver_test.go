@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -133,6 +134,10 @@ func start(t *testing.T, options Options) *Resolver {
 	t.Helper()
 	options.Listen, options.ClusterDomain = "127.0.0.1:0", zone
 	r, err := Start(options)
+	// The port that UDP was given may be in use for TCP: port 0 promises nothing about both.
+	for attempt := 0; errors.Is(err, syscall.EADDRINUSE) && attempt < 20; attempt++ {
+		r, err = Start(options)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

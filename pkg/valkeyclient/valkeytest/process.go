@@ -19,8 +19,9 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
 
-// Patience is how long tests wait for something that must happen. Generous: machines are shared and slow.
-const Patience = 60 * time.Second
+// Patience is how long tests wait for something that must happen. Generous: machines are shared and slow, and a Sentinel that
+// found no good replica at its first attempt waits for twice the failover-timeout before its next.
+const Patience = 3 * time.Minute
 
 // Process is one running server or Sentinel. Its methods fail the test when they fail.
 type Process struct {
