@@ -22,7 +22,8 @@ demo: up ## Bring a real cluster up, install the product, and show the main job
 test: unit integration e2e ## Pass every test: unit, integration, end-to-end on a real cluster
 
 ##@ The cluster (CLUSTER=name keeps several apart; NODE is node-1, node-2 or node-3)
-up: cluster-up images deploy ## The cluster with the product installed; run twice it changes nothing
+up: cluster-up images ## The cluster with the product installed; run twice it changes nothing
+	@KUBECONFIG= hack/deploy.sh
 	@echo "kubeconfig: $$($(CLUSTER_BIN) kubeconfig --name $(CLUSTER))   remove everything: make down"
 
 down: $(CLUSTER_BIN) ## Remove the cluster: no process, mount, network or cgroup stays
