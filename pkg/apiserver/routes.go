@@ -12,6 +12,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/failover"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/live"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/monitors"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/replication"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/stored"
 	valkeystorage "github.com/valkeykube/valkeykube/pkg/registry/valkey/valkey/storage"
 	nodestorage "github.com/valkeykube/valkeykube/pkg/registry/valkey/valkeynode/storage"
@@ -35,10 +36,11 @@ func newRoutes(options generic.RESTOptionsGetter, lives live.Dependencies) (map[
 	lives.Objects = stored.Reader{ValkeyStore: valkeys.Valkey, NodeStore: nodes.ValkeyNode, SentinelStore: sentinels.ValkeySentinel}
 	executor := &failover.Executor{Dependencies: lives, Scheme: Scheme, Status: valkeys.Status}
 	return map[string]rest.Storage{
-		"valkeys":          valkeys.Valkey,
-		"valkeys/status":   valkeys.Status,
-		"valkeys/scale":    valkeys.Scale,
-		"valkeys/failover": failover.NewValkeyREST(executor),
+		"valkeys":             valkeys.Valkey,
+		"valkeys/status":      valkeys.Status,
+		"valkeys/scale":       valkeys.Scale,
+		"valkeys/failover":    failover.NewValkeyREST(executor),
+		"valkeys/replication": replication.NewREST(lives),
 
 		"valkeysentinels":          sentinels.ValkeySentinel,
 		"valkeysentinels/status":   sentinels.Status,
@@ -48,5 +50,7 @@ func newRoutes(options generic.RESTOptionsGetter, lives live.Dependencies) (map[
 
 		"valkeynodes":        nodes.ValkeyNode,
 		"valkeynodes/status": nodes.Status,
+
+		"failoverrequests": failover.NewRequestREST(executor),
 	}, nil
 }

@@ -34,8 +34,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&Valkey{}, &ValkeyList{},
 		&ValkeySentinel{}, &ValkeySentinelList{},
 		&ValkeyNode{}, &ValkeyNodeList{},
-		&Failover{},
-		&MonitorList{},
+		&Failover{}, &FailoverRequest{},
+		&Monitor{}, &MonitorList{},
 		&Replication{},
 	)
 	return nil

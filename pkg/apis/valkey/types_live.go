@@ -29,6 +29,18 @@ type Failover struct {
 	Status FailoverRequestStatus
 }
 
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// FailoverRequest asks for a change of the primary of the Valkey that its spec names. It can only be created, is stored nowhere, and is
+// answered with its status.
+type FailoverRequest struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+
+	Spec   FailoverRequestSpec
+	Status FailoverRequestStatus
+}
+
 // FailoverRequestSpec is what is asked for.
 type FailoverRequestSpec struct {
 	Valkey         string
@@ -58,7 +70,8 @@ type FailoverRequestStatus struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// MonitorList is the live answer of "monitors": what each Sentinel says now about each monitor.
+// MonitorList is what each Sentinel says now about each monitor: the answer of the subresource "monitors" of a ValkeySentinel, and the
+// list of the resource "monitors", which is stored nowhere.
 type MonitorList struct {
 	metav1.TypeMeta
 	metav1.ListMeta
@@ -74,9 +87,15 @@ type SentinelAnswer struct {
 	Error string
 }
 
-// Monitor is one monitored Valkey as every Sentinel sees it.
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// Monitor is one monitored Valkey as every Sentinel of a ValkeySentinel sees it now. It is stored nowhere. Its name is that of the
+// ValkeySentinel, a dot, and the name of the monitor.
 type Monitor struct {
-	Name           string
+	metav1.TypeMeta
+	metav1.ObjectMeta
+	Sentinel       string
+	MonitorName    string
 	Valkey         string
 	PrimaryAddress string
 	Agreed         bool
@@ -97,6 +116,7 @@ type MonitorView struct {
 	OtherSentinels int32
 	ConfigEpoch    int64
 	FailoverState  string
+	Error          string
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -122,6 +142,7 @@ type ReplicationMember struct {
 	ReplicationID  string
 	Offset         int64
 	LagBytes       int64
+	Synced         bool
 	Keys           int64
 	Error          string
 }

@@ -28,6 +28,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		v1alpha1.Failover{}.OpenAPIModelName():                         schema_pkg_apis_valkey_v1alpha1_Failover(ref),
 		v1alpha1.FailoverPreconditions{}.OpenAPIModelName():            schema_pkg_apis_valkey_v1alpha1_FailoverPreconditions(ref),
 		v1alpha1.FailoverRecord{}.OpenAPIModelName():                   schema_pkg_apis_valkey_v1alpha1_FailoverRecord(ref),
+		v1alpha1.FailoverRequest{}.OpenAPIModelName():                  schema_pkg_apis_valkey_v1alpha1_FailoverRequest(ref),
 		v1alpha1.FailoverRequestSpec{}.OpenAPIModelName():              schema_pkg_apis_valkey_v1alpha1_FailoverRequestSpec(ref),
 		v1alpha1.FailoverRequestStatus{}.OpenAPIModelName():            schema_pkg_apis_valkey_v1alpha1_FailoverRequestStatus(ref),
 		v1alpha1.FailoverSpec{}.OpenAPIModelName():                     schema_pkg_apis_valkey_v1alpha1_FailoverSpec(ref),
@@ -639,6 +640,56 @@ func schema_pkg_apis_valkey_v1alpha1_FailoverRecord(ref common.ReferenceCallback
 	}
 }
 
+func schema_pkg_apis_valkey_v1alpha1_FailoverRequest(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "FailoverRequest asks for a change of the primary of the Valkey that its spec names. It can only be created, is stored nowhere, and is answered with its status: what Failover is for a subresource, this is for a manifest.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata; only the namespace counts.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec is what is asked for.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.FailoverRequestSpec{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the answer.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(v1alpha1.FailoverRequestStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			v1alpha1.FailoverRequestSpec{}.OpenAPIModelName(), v1alpha1.FailoverRequestStatus{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
+	}
+}
+
 func schema_pkg_apis_valkey_v1alpha1_FailoverRequestSpec(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -648,7 +699,7 @@ func schema_pkg_apis_valkey_v1alpha1_FailoverRequestSpec(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"valkey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "valkey to fail over: required on a ValkeySentinel that monitors several, not used on a Valkey.",
+							Description: "valkey to fail over: required in a FailoverRequest and on a ValkeySentinel that monitors several, not used on a Valkey.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -897,13 +948,40 @@ func schema_pkg_apis_valkey_v1alpha1_Monitor(ref common.ReferenceCallback) commo
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Monitor is one monitored Valkey as every Sentinel sees it.",
+				Description: "Monitor is one monitored Valkey as every Sentinel of a ValkeySentinel sees it now. It is stored nowhere. Its name is that of the ValkeySentinel, a dot, and the name of the monitor.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
-					"name": {
+					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name of the monitor.",
-							Default:     "",
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Standard object's metadata.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"sentinel": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sentinel is the ValkeySentinel whose Sentinels are asked.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"monitorName": {
+						SchemaProps: spec.SchemaProps{
+							Description: "monitorName under which clients ask these Sentinels for the primary.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -965,11 +1043,10 @@ func schema_pkg_apis_valkey_v1alpha1_Monitor(ref common.ReferenceCallback) commo
 						},
 					},
 				},
-				Required: []string{"name"},
 			},
 		},
 		Dependencies: []string{
-			v1alpha1.MonitorView{}.OpenAPIModelName()},
+			v1alpha1.MonitorView{}.OpenAPIModelName(), metav1.ObjectMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -977,7 +1054,7 @@ func schema_pkg_apis_valkey_v1alpha1_MonitorList(ref common.ReferenceCallback) c
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "MonitorList is the live answer of \"monitors\": what each Sentinel says now about each monitor.",
+				Description: "MonitorList is what each Sentinel says now about each monitor: the answer of the subresource \"monitors\" of a ValkeySentinel, and the list of the resource \"monitors\", which is stored nowhere.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -1017,7 +1094,7 @@ func schema_pkg_apis_valkey_v1alpha1_MonitorList(ref common.ReferenceCallback) c
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "sentinels that were asked, with the error of each that did not answer.",
+							Description: "sentinels that were asked, with the error of each that did not answer. Only in the answer of the subresource.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -1029,14 +1106,6 @@ func schema_pkg_apis_valkey_v1alpha1_MonitorList(ref common.ReferenceCallback) c
 						},
 					},
 					"items": {
-						VendorExtensible: spec.VendorExtensible{
-							Extensions: spec.Extensions{
-								"x-kubernetes-list-map-keys": []interface{}{
-									"name",
-								},
-								"x-kubernetes-list-type": "map",
-							},
-						},
 						SchemaProps: spec.SchemaProps{
 							Description: "items are the monitors.",
 							Type:        []string{"array"},
@@ -1216,6 +1285,13 @@ func schema_pkg_apis_valkey_v1alpha1_MonitorView(ref common.ReferenceCallback) c
 					"failoverState": {
 						SchemaProps: spec.SchemaProps{
 							Description: "failoverState is the step of a failover that this Sentinel leads, where it does.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"error": {
+						SchemaProps: spec.SchemaProps{
+							Description: "error is the class of the reason for which this Sentinel did not answer, such as \"Unreachable\" or \"Timeout\".",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -1826,6 +1902,13 @@ func schema_pkg_apis_valkey_v1alpha1_ReplicationMember(ref common.ReferenceCallb
 							Description: "lagBytes behind the primary's offset.",
 							Type:        []string{"integer"},
 							Format:      "int64",
+						},
+					},
+					"synced": {
+						SchemaProps: spec.SchemaProps{
+							Description: "synced is whether it holds what the primary does: it is the primary, or follows it with its link up and its copy complete.",
+							Type:        []string{"boolean"},
+							Format:      "",
 						},
 					},
 					"keys": {

@@ -15,15 +15,18 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
-// Monitors is the live answer about a set of Sentinels: every monitor that at least one of them holds, sorted by name, as each of them
-// sees it. valkeys says which Valkey a monitor name belongs to.
-func Monitors(snapshot topology.Snapshot, valkeys map[string]string) *v1alpha1.MonitorList {
+// Monitors is the live answer about the Sentinels of a set: every monitor that at least one of them holds, or should hold, sorted by name,
+// as each of them sees it. valkeys are the Valkeys that the set monitors, by the name of their monitor.
+func Monitors(snapshot topology.Snapshot, set *v1alpha1.ValkeySentinel, valkeys map[string]string) *v1alpha1.MonitorList {
 	answer := &v1alpha1.MonitorList{
 		ObservedAt: metav1.NewMicroTime(snapshot.Now),
 		Sentinels:  make([]v1alpha1.SentinelAnswer, 0, len(snapshot.Sentinels)),
 		Items:      []v1alpha1.Monitor{},
 	}
 	names := map[string]bool{}
+	for name := range valkeys {
+		names[name] = true
+	}
 	for _, s := range snapshot.Sentinels {
 		sentinel := v1alpha1.SentinelAnswer{Pod: s.Name, ID: s.MyID}
 		if !s.Reach.OK() {
@@ -35,16 +38,19 @@ func Monitors(snapshot topology.Snapshot, valkeys map[string]string) *v1alpha1.M
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		monitor := Monitor(snapshot, name)
+		monitor := Monitor(snapshot, set, name)
 		monitor.Valkey = valkeys[name]
 		answer.Items = append(answer.Items, monitor)
 	}
 	return answer
 }
 
-// Monitor is one monitor as all Sentinels of the snapshot see it.
-func Monitor(snapshot topology.Snapshot, name string) v1alpha1.Monitor {
-	monitor := v1alpha1.Monitor{Name: name, Views: MonitorViews(snapshot, name)}
+// Monitor is one monitor as all Sentinels of the snapshot, which are the set's, see it.
+func Monitor(snapshot topology.Snapshot, set *v1alpha1.ValkeySentinel, name string) v1alpha1.Monitor {
+	monitor := v1alpha1.Monitor{
+		ObjectMeta: metav1.ObjectMeta{Name: set.Name + "." + name, Namespace: set.Namespace},
+		Sentinel:   set.Name, MonitorName: name, Views: MonitorViews(snapshot, name),
+	}
 	primaries, quorums := map[string]int{}, map[int]int{}
 	for _, s := range snapshot.Sentinels {
 		view, held := s.Monitors[name]
@@ -67,6 +73,9 @@ func MonitorViews(snapshot topology.Snapshot, name string) []v1alpha1.MonitorVie
 	views := make([]v1alpha1.MonitorView, 0, len(snapshot.Sentinels))
 	for _, s := range snapshot.Sentinels {
 		answer := v1alpha1.MonitorView{Pod: s.Name}
+		if !s.Reach.OK() {
+			answer.Error = string(s.Reach.Class)
+		}
 		if view, held := s.Monitors[name]; s.Reach.OK() && held {
 			answer.Registered = true
 			answer.PrimaryAddress = view.Primary.String()

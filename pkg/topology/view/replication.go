@@ -37,6 +37,7 @@ func replicationMember(m, leader topology.Member) v1alpha1.ReplicationMember {
 		return answer
 	}
 	answer.ReplicationID, answer.Offset, answer.Keys = m.ReplID, m.Offset, m.Keys
+	answer.Synced = Synced(m, leader)
 	if m.Role == topology.RoleReplica {
 		answer.ReplicaOf, answer.LinkUp, answer.SyncInProgress = m.Primary.String(), m.LinkUp, m.Syncing
 		answer.LagBytes = lag(m, leader)

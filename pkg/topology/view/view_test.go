@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/topology"
@@ -83,6 +84,9 @@ func TestReplicationTellsErrorsAndLag(t *testing.T) {
 	})
 	snapshot := topology.Snapshot{Members: []topology.Member{primary("v-0"), replica("v-1", "v-0"), lost}}
 	answer := Replication(snapshot, "v-0", "")
+	if !answer.Members[0].Synced || !answer.Members[1].Synced {
+		t.Errorf("not synced: %+v", answer.Members)
+	}
 	if got := answer.Members[1]; got.LagBytes != 10 || got.ReplicaOf != "v-0.example:6379" || !got.LinkUp {
 		t.Errorf("replica: %+v", got)
 	}
@@ -105,8 +109,9 @@ func TestMonitorsKeepEverySentinelsOwnView(t *testing.T) {
 		{Name: "s-3", Reach: topology.Reach{Class: topology.ReachTimeout}},
 		{Name: "s-4", Reach: ok, Monitors: map[string]topology.MonitorView{}},
 	}}
-	answer := Monitors(snapshot, map[string]string{"m": "v"})
-	if len(answer.Items) != 1 || len(answer.Sentinels) != 5 || answer.Sentinels[3].Error == "" || answer.Sentinels[0].ID != "id0" {
+	set := &v1alpha1.ValkeySentinel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "watch"}}
+	answer := Monitors(snapshot, set, map[string]string{"m": "v", "wanted": "w"})
+	if len(answer.Items) != 2 || len(answer.Sentinels) != 5 || answer.Sentinels[3].Error == "" || answer.Sentinels[0].ID != "id0" {
 		t.Fatalf("answer: %+v", answer)
 	}
 	monitor := answer.Items[0]
@@ -118,6 +123,15 @@ func TestMonitorsKeepEverySentinelsOwnView(t *testing.T) {
 		if view.Registered != registered[i] {
 			t.Errorf("view %d: registered %v", i, view.Registered)
 		}
+	}
+	if monitor.Name != "watch.m" || monitor.Namespace != "ns" || monitor.Sentinel != "watch" || monitor.MonitorName != "m" {
+		t.Errorf("monitor is called %+v", monitor)
+	}
+	if monitor.Views[3].Error != "Timeout" || monitor.Views[4].Error != "" {
+		t.Errorf("errors of views: %+v", monitor.Views)
+	}
+	if wanted := answer.Items[1]; wanted.MonitorName != "wanted" || wanted.Valkey != "w" || wanted.Agreed || wanted.OK {
+		t.Errorf("a monitor that nobody holds yet: %+v", wanted)
 	}
 	if monitor.Views[0].Flags != "master,s_down" {
 		t.Errorf("flags %q", monitor.Views[0].Flags)

@@ -136,7 +136,18 @@ func (c *cluster) testUsers(t *testing.T) {
 	if _, err := viewer.Valkeys("default").Failover(t.Context(), "shared", &v1alpha1.Failover{}, dry); !apierrors.IsForbidden(err) {
 		t.Errorf("view fails over: %v", err)
 	}
+	request := &v1alpha1.FailoverRequest{Spec: v1alpha1.FailoverRequestSpec{Valkey: "shared"}}
+	if _, err := viewer.FailoverRequests("default").Create(t.Context(), request, dry); !apierrors.IsForbidden(err) {
+		t.Errorf("view asks for a failover: %v", err)
+	}
 	// May, but cannot: nobody has made the passwords.
+	replication := viewer.RESTClient().Get().Namespace("default").Resource("valkeys").Name("shared").SubResource("replication")
+	if err := replication.MaxRetries(0).Do(t.Context()).Error(); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("view looks at replication: %v", err)
+	}
+	if err := editor.RESTClient().Post().Namespace("default").Resource("failoverrequests").MaxRetries(0).Body(request).Do(t.Context()).Error(); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("edit asks for a failover: %v", err)
+	}
 	err := editor.RESTClient().Post().Namespace("default").Resource("valkeys").Name("shared").SubResource("failover").
 		MaxRetries(0).Body(&v1alpha1.Failover{}).Do(t.Context()).Error()
 	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "cannot log in yet") {

@@ -40,6 +40,7 @@ func TestDiscovery(t *testing.T) {
 		"valkeys/status Valkey  ":                           writable,
 		"valkeys/scale Scale  ":                             writable,
 		"valkeys/failover Failover  ":                       {"create"},
+		"valkeys/replication Replication  ":                 {"get"},
 		"valkeysentinels ValkeySentinel vks valkey-all,all": all,
 		"valkeysentinels/status ValkeySentinel  ":           writable,
 		"valkeysentinels/scale Scale  ":                     writable,
@@ -47,6 +48,7 @@ func TestDiscovery(t *testing.T) {
 		"valkeysentinels/monitors MonitorList  ":            {"get"},
 		"valkeynodes ValkeyNode vkn valkey-all,all":         all,
 		"valkeynodes/status ValkeyNode  ":                   writable,
+		"failoverrequests FailoverRequest  ":                {"create"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)

@@ -27,7 +27,7 @@ func TestMonitors(t *testing.T) {
 		t.Fatalf("got %+v", list)
 	}
 	monitor := list.Items[0]
-	if monitor.Name != "cache" || monitor.Valkey != "cache" || monitor.PrimaryAddress != set.Nodes[0].Address.String() || !monitor.Agreed || !monitor.OK || monitor.Quorum != 2 || len(monitor.Views) != 3 {
+	if monitor.Name != "watch.cache" || monitor.MonitorName != "cache" || monitor.Sentinel != "watch" || monitor.Namespace != namespace || monitor.Valkey != "cache" || monitor.PrimaryAddress != set.Nodes[0].Address.String() || !monitor.Agreed || !monitor.OK || monitor.Quorum != 2 || len(monitor.Views) != 3 {
 		t.Errorf("got %+v", monitor)
 	}
 
@@ -36,7 +36,7 @@ func TestMonitors(t *testing.T) {
 	if err := request.SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1").Do(t.Context()).Into(table); err != nil {
 		t.Fatal(err)
 	}
-	want := []any{"cache", "cache", set.Nodes[0].Address.String(), true, true, int64(2), "3/3", "master"}
+	want := []any{"watch.cache", "cache", "cache", set.Nodes[0].Address.String(), true, true, int64(2), "3/3", "master"}
 	if len(table.Rows) != 1 {
 		t.Fatalf("%d rows", len(table.Rows))
 	}

@@ -44,6 +44,13 @@ func Funcs(_ runtimeserializer.CodecFactory) []interface{} {
 			v1alpha1.SetObjectDefaults_Failover(&versioned)
 			must(v1alpha1.Convert_v1alpha1_Failover_To_valkey_Failover(&versioned, object, nil))
 		},
+		func(object *valkey.FailoverRequest, random randfill.Continue) {
+			random.FillNoCustom(object)
+			var versioned v1alpha1.FailoverRequest
+			must(v1alpha1.Convert_valkey_FailoverRequest_To_v1alpha1_FailoverRequest(object, &versioned, nil))
+			v1alpha1.SetObjectDefaults_FailoverRequest(&versioned)
+			must(v1alpha1.Convert_v1alpha1_FailoverRequest_To_valkey_FailoverRequest(&versioned, object, nil))
+		},
 	}
 }
 

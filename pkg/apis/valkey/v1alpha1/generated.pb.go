@@ -33,6 +33,8 @@ func (m *FailoverPreconditions) Reset() { *m = FailoverPreconditions{} }
 
 func (m *FailoverRecord) Reset() { *m = FailoverRecord{} }
 
+func (m *FailoverRequest) Reset() { *m = FailoverRequest{} }
+
 func (m *FailoverRequestSpec) Reset() { *m = FailoverRequestSpec{} }
 
 func (m *FailoverRequestStatus) Reset() { *m = FailoverRequestStatus{} }
@@ -400,6 +402,59 @@ func (m *FailoverRecord) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	return len(dAtA) - i, nil
 }
 
+func (m *FailoverRequest) Marshal() (dAtA []byte, err error) {
+	size := m.Size()
+	dAtA = make([]byte, size)
+	n, err := m.MarshalToSizedBuffer(dAtA[:size])
+	if err != nil {
+		return nil, err
+	}
+	return dAtA[:n], nil
+}
+
+func (m *FailoverRequest) MarshalTo(dAtA []byte) (int, error) {
+	size := m.Size()
+	return m.MarshalToSizedBuffer(dAtA[:size])
+}
+
+func (m *FailoverRequest) MarshalToSizedBuffer(dAtA []byte) (int, error) {
+	i := len(dAtA)
+	_ = i
+	var l int
+	_ = l
+	{
+		size, err := m.Status.MarshalToSizedBuffer(dAtA[:i])
+		if err != nil {
+			return 0, err
+		}
+		i -= size
+		i = encodeVarintGenerated(dAtA, i, uint64(size))
+	}
+	i--
+	dAtA[i] = 0x1a
+	{
+		size, err := m.Spec.MarshalToSizedBuffer(dAtA[:i])
+		if err != nil {
+			return 0, err
+		}
+		i -= size
+		i = encodeVarintGenerated(dAtA, i, uint64(size))
+	}
+	i--
+	dAtA[i] = 0x12
+	{
+		size, err := m.ObjectMeta.MarshalToSizedBuffer(dAtA[:i])
+		if err != nil {
+			return 0, err
+		}
+		i -= size
+		i = encodeVarintGenerated(dAtA, i, uint64(size))
+	}
+	i--
+	dAtA[i] = 0xa
+	return len(dAtA) - i, nil
+}
+
 func (m *FailoverRequestSpec) Marshal() (dAtA []byte, err error) {
 	size := m.Size()
 	dAtA = make([]byte, size)
@@ -711,7 +766,7 @@ func (m *Monitor) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 				i = encodeVarintGenerated(dAtA, i, uint64(size))
 			}
 			i--
-			dAtA[i] = 0x3a
+			dAtA[i] = 0x4a
 		}
 	}
 	i--
@@ -721,10 +776,10 @@ func (m *Monitor) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0
 	}
 	i--
-	dAtA[i] = 0x30
+	dAtA[i] = 0x40
 	i = encodeVarintGenerated(dAtA, i, uint64(m.Quorum))
 	i--
-	dAtA[i] = 0x28
+	dAtA[i] = 0x38
 	i--
 	if m.Agreed {
 		dAtA[i] = 1
@@ -732,20 +787,35 @@ func (m *Monitor) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 		dAtA[i] = 0
 	}
 	i--
-	dAtA[i] = 0x20
+	dAtA[i] = 0x30
 	i -= len(m.PrimaryAddress)
 	copy(dAtA[i:], m.PrimaryAddress)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.PrimaryAddress)))
 	i--
-	dAtA[i] = 0x1a
+	dAtA[i] = 0x2a
 	i -= len(m.Valkey)
 	copy(dAtA[i:], m.Valkey)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Valkey)))
 	i--
+	dAtA[i] = 0x22
+	i -= len(m.MonitorName)
+	copy(dAtA[i:], m.MonitorName)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.MonitorName)))
+	i--
+	dAtA[i] = 0x1a
+	i -= len(m.Sentinel)
+	copy(dAtA[i:], m.Sentinel)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Sentinel)))
+	i--
 	dAtA[i] = 0x12
-	i -= len(m.Name)
-	copy(dAtA[i:], m.Name)
-	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Name)))
+	{
+		size, err := m.ObjectMeta.MarshalToSizedBuffer(dAtA[:i])
+		if err != nil {
+			return 0, err
+		}
+		i -= size
+		i = encodeVarintGenerated(dAtA, i, uint64(size))
+	}
 	i--
 	dAtA[i] = 0xa
 	return len(dAtA) - i, nil
@@ -910,6 +980,11 @@ func (m *MonitorView) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Error)
+	copy(dAtA[i:], m.Error)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Error)))
+	i--
+	dAtA[i] = 0x5a
 	i -= len(m.FailoverState)
 	copy(dAtA[i:], m.FailoverState)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.FailoverState)))
@@ -1574,6 +1649,14 @@ func (m *ReplicationMember) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i--
+	if m.Synced {
+		dAtA[i] = 1
+	} else {
+		dAtA[i] = 0
+	}
+	i--
+	dAtA[i] = 0x60
 	i -= len(m.Error)
 	copy(dAtA[i:], m.Error)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Error)))
@@ -3853,6 +3936,21 @@ func (m *FailoverRecord) Size() (n int) {
 	return n
 }
 
+func (m *FailoverRequest) Size() (n int) {
+	if m == nil {
+		return 0
+	}
+	var l int
+	_ = l
+	l = m.ObjectMeta.Size()
+	n += 1 + l + sovGenerated(uint64(l))
+	l = m.Spec.Size()
+	n += 1 + l + sovGenerated(uint64(l))
+	l = m.Status.Size()
+	n += 1 + l + sovGenerated(uint64(l))
+	return n
+}
+
 func (m *FailoverRequestSpec) Size() (n int) {
 	if m == nil {
 		return 0
@@ -3958,7 +4056,11 @@ func (m *Monitor) Size() (n int) {
 	}
 	var l int
 	_ = l
-	l = len(m.Name)
+	l = m.ObjectMeta.Size()
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Sentinel)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.MonitorName)
 	n += 1 + l + sovGenerated(uint64(l))
 	l = len(m.Valkey)
 	n += 1 + l + sovGenerated(uint64(l))
@@ -4045,6 +4147,8 @@ func (m *MonitorView) Size() (n int) {
 	n += 1 + sovGenerated(uint64(m.OtherSentinels))
 	n += 1 + sovGenerated(uint64(m.ConfigEpoch))
 	l = len(m.FailoverState)
+	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Error)
 	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
@@ -4292,6 +4396,7 @@ func (m *ReplicationMember) Size() (n int) {
 	n += 1 + sovGenerated(uint64(m.Keys))
 	l = len(m.Error)
 	n += 1 + l + sovGenerated(uint64(l))
+	n += 2
 	return n
 }
 
@@ -5110,6 +5215,18 @@ func (this *FailoverRecord) String() string {
 	}, "")
 	return s
 }
+func (this *FailoverRequest) String() string {
+	if this == nil {
+		return "nil"
+	}
+	s := strings.Join([]string{`&FailoverRequest{`,
+		`ObjectMeta:` + strings.Replace(strings.Replace(fmt.Sprintf("%v", this.ObjectMeta), "ObjectMeta", "v11.ObjectMeta", 1), `&`, ``, 1) + `,`,
+		`Spec:` + strings.Replace(strings.Replace(this.Spec.String(), "FailoverRequestSpec", "FailoverRequestSpec", 1), `&`, ``, 1) + `,`,
+		`Status:` + strings.Replace(strings.Replace(this.Status.String(), "FailoverRequestStatus", "FailoverRequestStatus", 1), `&`, ``, 1) + `,`,
+		`}`,
+	}, "")
+	return s
+}
 func (this *FailoverRequestSpec) String() string {
 	if this == nil {
 		return "nil"
@@ -5190,7 +5307,9 @@ func (this *Monitor) String() string {
 	}
 	repeatedStringForViews += "}"
 	s := strings.Join([]string{`&Monitor{`,
-		`Name:` + fmt.Sprintf("%v", this.Name) + `,`,
+		`ObjectMeta:` + strings.Replace(strings.Replace(fmt.Sprintf("%v", this.ObjectMeta), "ObjectMeta", "v11.ObjectMeta", 1), `&`, ``, 1) + `,`,
+		`Sentinel:` + fmt.Sprintf("%v", this.Sentinel) + `,`,
+		`MonitorName:` + fmt.Sprintf("%v", this.MonitorName) + `,`,
 		`Valkey:` + fmt.Sprintf("%v", this.Valkey) + `,`,
 		`PrimaryAddress:` + fmt.Sprintf("%v", this.PrimaryAddress) + `,`,
 		`Agreed:` + fmt.Sprintf("%v", this.Agreed) + `,`,
@@ -5258,6 +5377,7 @@ func (this *MonitorView) String() string {
 		`OtherSentinels:` + fmt.Sprintf("%v", this.OtherSentinels) + `,`,
 		`ConfigEpoch:` + fmt.Sprintf("%v", this.ConfigEpoch) + `,`,
 		`FailoverState:` + fmt.Sprintf("%v", this.FailoverState) + `,`,
+		`Error:` + fmt.Sprintf("%v", this.Error) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -5458,6 +5578,7 @@ func (this *ReplicationMember) String() string {
 		`LagBytes:` + fmt.Sprintf("%v", this.LagBytes) + `,`,
 		`Keys:` + fmt.Sprintf("%v", this.Keys) + `,`,
 		`Error:` + fmt.Sprintf("%v", this.Error) + `,`,
+		`Synced:` + fmt.Sprintf("%v", this.Synced) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -6904,6 +7025,155 @@ func (m *FailoverRecord) Unmarshal(dAtA []byte) error {
 	}
 	return nil
 }
+func (m *FailoverRequest) Unmarshal(dAtA []byte) error {
+	l := len(dAtA)
+	iNdEx := 0
+	for iNdEx < l {
+		preIndex := iNdEx
+		var wire uint64
+		for shift := uint(0); ; shift += 7 {
+			if shift >= 64 {
+				return ErrIntOverflowGenerated
+			}
+			if iNdEx >= l {
+				return io.ErrUnexpectedEOF
+			}
+			b := dAtA[iNdEx]
+			iNdEx++
+			wire |= uint64(b&0x7F) << shift
+			if b < 0x80 {
+				break
+			}
+		}
+		fieldNum := int32(wire >> 3)
+		wireType := int(wire & 0x7)
+		if wireType == 4 {
+			return fmt.Errorf("proto: FailoverRequest: wiretype end group for non-group")
+		}
+		if fieldNum <= 0 {
+			return fmt.Errorf("proto: FailoverRequest: illegal tag %d (wire type %d)", fieldNum, wire)
+		}
+		switch fieldNum {
+		case 1:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field ObjectMeta", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if err := m.ObjectMeta.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Spec", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if err := m.Spec.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Status", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if err := m.Status.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		default:
+			iNdEx = preIndex
+			skippy, err := skipGenerated(dAtA[iNdEx:])
+			if err != nil {
+				return err
+			}
+			if (skippy < 0) || (iNdEx+skippy) < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if (iNdEx + skippy) > l {
+				return io.ErrUnexpectedEOF
+			}
+			iNdEx += skippy
+		}
+	}
+
+	if iNdEx > l {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
 func (m *FailoverRequestSpec) Unmarshal(dAtA []byte) error {
 	l := len(dAtA)
 	iNdEx := 0
@@ -7953,7 +8223,40 @@ func (m *Monitor) Unmarshal(dAtA []byte) error {
 		switch fieldNum {
 		case 1:
 			if wireType != 2 {
-				return fmt.Errorf("proto: wrong wireType = %d for field Name", wireType)
+				return fmt.Errorf("proto: wrong wireType = %d for field ObjectMeta", wireType)
+			}
+			var msglen int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				msglen |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			if msglen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + msglen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			if err := m.ObjectMeta.Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
+				return err
+			}
+			iNdEx = postIndex
+		case 2:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Sentinel", wireType)
 			}
 			var stringLen uint64
 			for shift := uint(0); ; shift += 7 {
@@ -7981,9 +8284,41 @@ func (m *Monitor) Unmarshal(dAtA []byte) error {
 			if postIndex > l {
 				return io.ErrUnexpectedEOF
 			}
-			m.Name = string(dAtA[iNdEx:postIndex])
+			m.Sentinel = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
-		case 2:
+		case 3:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field MonitorName", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.MonitorName = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 4:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Valkey", wireType)
 			}
@@ -8015,7 +8350,7 @@ func (m *Monitor) Unmarshal(dAtA []byte) error {
 			}
 			m.Valkey = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
-		case 3:
+		case 5:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field PrimaryAddress", wireType)
 			}
@@ -8047,7 +8382,7 @@ func (m *Monitor) Unmarshal(dAtA []byte) error {
 			}
 			m.PrimaryAddress = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
-		case 4:
+		case 6:
 			if wireType != 0 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Agreed", wireType)
 			}
@@ -8067,7 +8402,7 @@ func (m *Monitor) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.Agreed = bool(v != 0)
-		case 5:
+		case 7:
 			if wireType != 0 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Quorum", wireType)
 			}
@@ -8086,7 +8421,7 @@ func (m *Monitor) Unmarshal(dAtA []byte) error {
 					break
 				}
 			}
-		case 6:
+		case 8:
 			if wireType != 0 {
 				return fmt.Errorf("proto: wrong wireType = %d for field OK", wireType)
 			}
@@ -8106,7 +8441,7 @@ func (m *Monitor) Unmarshal(dAtA []byte) error {
 				}
 			}
 			m.OK = bool(v != 0)
-		case 7:
+		case 9:
 			if wireType != 2 {
 				return fmt.Errorf("proto: wrong wireType = %d for field Views", wireType)
 			}
@@ -8935,6 +9270,38 @@ func (m *MonitorView) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.FailoverState = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 11:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Error", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Error = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
@@ -11228,6 +11595,26 @@ func (m *ReplicationMember) Unmarshal(dAtA []byte) error {
 			}
 			m.Error = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 12:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Synced", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.Synced = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])

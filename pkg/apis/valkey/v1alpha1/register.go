@@ -38,8 +38,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&Valkey{}, &ValkeyList{},
 		&ValkeySentinel{}, &ValkeySentinelList{},
 		&ValkeyNode{}, &ValkeyNodeList{},
-		&Failover{},
-		&MonitorList{},
+		&Failover{}, &FailoverRequest{},
+		&Monitor{}, &MonitorList{},
 		&Replication{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)

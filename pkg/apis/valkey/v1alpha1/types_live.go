@@ -40,9 +40,31 @@ type Failover struct {
 	Status FailoverRequestStatus `json:"status,omitempty,omitzero" protobuf:"bytes,3,opt,name=status"`
 }
 
+// +genclient
+// +genclient:onlyVerbs=create
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// FailoverRequest asks for a change of the primary of the Valkey that its spec names. It can only be created, is stored nowhere, and is
+// answered with its status: what Failover is for a subresource, this is for a manifest.
+type FailoverRequest struct {
+	// +k8s:opaqueType
+	metav1.TypeMeta `json:""`
+	// Standard object's metadata; only the namespace counts.
+	// +optional
+	// +k8s:opaqueType
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+
+	// spec is what is asked for.
+	// +optional
+	Spec FailoverRequestSpec `json:"spec,omitempty,omitzero" protobuf:"bytes,2,opt,name=spec"`
+	// status is the answer.
+	// +optional
+	Status FailoverRequestStatus `json:"status,omitempty,omitzero" protobuf:"bytes,3,opt,name=status"`
+}
+
 // FailoverRequestSpec is what is asked for.
 type FailoverRequestSpec struct {
-	// valkey to fail over: required on a ValkeySentinel that monitors several, not used on a Valkey.
+	// valkey to fail over: required in a FailoverRequest and on a ValkeySentinel that monitors several, not used on a Valkey.
 	// +optional
 	// +k8s:optional
 	Valkey string `json:"valkey,omitempty" protobuf:"bytes,1,opt,name=valkey"`
@@ -118,9 +140,9 @@ type FailoverRequestStatus struct {
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
-// +k8s:isSubresource="/monitors"
 
-// MonitorList is the live answer of "monitors": what each Sentinel says now about each monitor.
+// MonitorList is what each Sentinel says now about each monitor: the answer of the subresource "monitors" of a ValkeySentinel, and the
+// list of the resource "monitors", which is stored nowhere.
 type MonitorList struct {
 	// +k8s:opaqueType
 	metav1.TypeMeta `json:""`
@@ -132,7 +154,7 @@ type MonitorList struct {
 	// +optional
 	// +k8s:opaqueType
 	ObservedAt metav1.MicroTime `json:"observedAt,omitempty,omitzero" protobuf:"bytes,2,opt,name=observedAt"`
-	// sentinels that were asked, with the error of each that did not answer.
+	// sentinels that were asked, with the error of each that did not answer. Only in the answer of the subresource.
 	// +optional
 	// +listType=map
 	// +listMapKey=pod
@@ -140,8 +162,6 @@ type MonitorList struct {
 	Sentinels []SentinelAnswer `json:"sentinels,omitempty" protobuf:"bytes,3,rep,name=sentinels"`
 	// items are the monitors.
 	// +optional
-	// +listType=map
-	// +listMapKey=name
 	// +k8s:optional
 	Items []Monitor `json:"items" protobuf:"bytes,4,rep,name=items"`
 }
@@ -159,31 +179,53 @@ type SentinelAnswer struct {
 	Error string `json:"error,omitempty" protobuf:"bytes,3,opt,name=error"`
 }
 
-// Monitor is one monitored Valkey as every Sentinel sees it.
+// +genclient
+// +genclient:onlyVerbs=get,list,watch
+// +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
+
+// Monitor is one monitored Valkey as every Sentinel of a ValkeySentinel sees it now. It is stored nowhere. Its name is that of the
+// ValkeySentinel, a dot, and the name of the monitor.
 type Monitor struct {
-	// name of the monitor.
-	// +required
-	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// +k8s:opaqueType
+	metav1.TypeMeta `json:""`
+	// Standard object's metadata.
+	// +optional
+	// +k8s:opaqueType
+	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
+	// sentinel is the ValkeySentinel whose Sentinels are asked.
+	// +optional
+	// +k8s:optional
+	Sentinel string `json:"sentinel,omitempty" protobuf:"bytes,2,opt,name=sentinel"`
+	// monitorName under which clients ask these Sentinels for the primary.
+	// +optional
+	// +k8s:optional
+	MonitorName string `json:"monitorName,omitempty" protobuf:"bytes,3,opt,name=monitorName"`
 	// valkey that it watches, where it is known.
 	// +optional
-	Valkey string `json:"valkey,omitempty" protobuf:"bytes,2,opt,name=valkey"`
+	// +k8s:optional
+	Valkey string `json:"valkey,omitempty" protobuf:"bytes,4,opt,name=valkey"`
 	// primaryAddress is host:port of the primary as most Sentinels see it.
 	// +optional
-	PrimaryAddress string `json:"primaryAddress,omitempty" protobuf:"bytes,3,opt,name=primaryAddress"`
+	// +k8s:optional
+	PrimaryAddress string `json:"primaryAddress,omitempty" protobuf:"bytes,5,opt,name=primaryAddress"`
 	// agreed is whether every Sentinel that answered names the same primary.
 	// +optional
-	Agreed bool `json:"agreed,omitempty" protobuf:"varint,4,opt,name=agreed"`
+	// +k8s:optional
+	Agreed bool `json:"agreed,omitempty" protobuf:"varint,6,opt,name=agreed"`
 	// quorum that is set.
 	// +optional
-	Quorum int32 `json:"quorum,omitempty" protobuf:"varint,5,opt,name=quorum"`
+	// +k8s:optional
+	Quorum int32 `json:"quorum,omitempty" protobuf:"varint,7,opt,name=quorum"`
 	// ok is whether a failover could be agreed on and authorised now.
 	// +optional
-	OK bool `json:"ok,omitempty" protobuf:"varint,6,opt,name=ok"`
+	// +k8s:optional
+	OK bool `json:"ok,omitempty" protobuf:"varint,8,opt,name=ok"`
 	// views are the Sentinels' own answers.
 	// +optional
 	// +listType=map
 	// +listMapKey=pod
-	Views []MonitorView `json:"views,omitempty" protobuf:"bytes,7,rep,name=views"`
+	// +k8s:optional
+	Views []MonitorView `json:"views,omitempty" protobuf:"bytes,9,rep,name=views"`
 }
 
 // MonitorView is one Sentinel's own view of a monitor.
@@ -218,6 +260,9 @@ type MonitorView struct {
 	// failoverState is the step of a failover that this Sentinel leads, where it does.
 	// +optional
 	FailoverState string `json:"failoverState,omitempty" protobuf:"bytes,10,opt,name=failoverState"`
+	// error is the class of the reason for which this Sentinel did not answer, such as "Unreachable" or "Timeout".
+	// +optional
+	Error string `json:"error,omitempty" protobuf:"bytes,11,opt,name=error"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
@@ -282,6 +327,9 @@ type ReplicationMember struct {
 	// lagBytes behind the primary's offset.
 	// +optional
 	LagBytes int64 `json:"lagBytes,omitempty" protobuf:"varint,9,opt,name=lagBytes"`
+	// synced is whether it holds what the primary does: it is the primary, or follows it with its link up and its copy complete.
+	// +optional
+	Synced bool `json:"synced,omitempty" protobuf:"varint,12,opt,name=synced"`
 	// keys in all databases.
 	// +optional
 	Keys int64 `json:"keys,omitempty" protobuf:"varint,10,opt,name=keys"`

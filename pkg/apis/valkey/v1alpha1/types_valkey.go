@@ -11,6 +11,7 @@ import (
 
 // +genclient
 // +genclient:method=Failover,verb=create,subresource=failover,input=github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1.Failover,result=github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1.Failover
+// +genclient:method=GetReplication,verb=get,subresource=replication,result=github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1.Replication
 // +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
 // +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object

@@ -17,6 +17,7 @@ import (
 // All generated defaulters are covering - they call all nested defaulters.
 func RegisterDefaults(scheme *runtime.Scheme) error {
 	scheme.AddTypeDefaultingFunc(&Failover{}, func(obj interface{}) { SetObjectDefaults_Failover(obj.(*Failover)) })
+	scheme.AddTypeDefaultingFunc(&FailoverRequest{}, func(obj interface{}) { SetObjectDefaults_FailoverRequest(obj.(*FailoverRequest)) })
 	scheme.AddTypeDefaultingFunc(&Valkey{}, func(obj interface{}) { SetObjectDefaults_Valkey(obj.(*Valkey)) })
 	scheme.AddTypeDefaultingFunc(&ValkeyList{}, func(obj interface{}) { SetObjectDefaults_ValkeyList(obj.(*ValkeyList)) })
 	scheme.AddTypeDefaultingFunc(&ValkeyNode{}, func(obj interface{}) { SetObjectDefaults_ValkeyNode(obj.(*ValkeyNode)) })
@@ -27,6 +28,15 @@ func RegisterDefaults(scheme *runtime.Scheme) error {
 }
 
 func SetObjectDefaults_Failover(in *Failover) {
+	if in.Spec.Mode == "" {
+		in.Spec.Mode = "Coordinated"
+	}
+	if in.Spec.TimeoutSeconds == 0 {
+		in.Spec.TimeoutSeconds = 25
+	}
+}
+
+func SetObjectDefaults_FailoverRequest(in *FailoverRequest) {
 	if in.Spec.Mode == "" {
 		in.Spec.Mode = "Coordinated"
 	}

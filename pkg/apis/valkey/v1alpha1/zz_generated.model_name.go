@@ -34,6 +34,11 @@ func (in FailoverRecord) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in FailoverRequest) OpenAPIModelName() string {
+	return "com.github.valkeykube.valkeykube.pkg.apis.valkey.v1alpha1.FailoverRequest"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in FailoverRequestSpec) OpenAPIModelName() string {
 	return "com.github.valkeykube.valkeykube.pkg.apis.valkey.v1alpha1.FailoverRequestSpec"
 }

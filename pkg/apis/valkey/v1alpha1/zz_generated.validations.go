@@ -45,6 +45,36 @@ func RegisterValidations(scheme *runtime.Scheme) error {
 				field.InternalError(nil, fmt.Errorf("no validation found for %T, subresource: %v", obj, op.Request.SubresourcePath())),
 			}
 		})
+	// type FailoverRequest
+	scheme.AddValidationFunc(
+		(*FailoverRequest)(nil),
+		func(ctx context.Context, op operation.Operation, obj, oldObj interface{}) field.ErrorList {
+			switch op.Request.SubresourcePath() {
+			case "/":
+				return Validate_FailoverRequest(
+					ctx, op, nil, /* fldPath */
+					obj.(*FailoverRequest),
+					safe.Cast[*FailoverRequest](oldObj))
+			}
+			return field.ErrorList{
+				field.InternalError(nil, fmt.Errorf("no validation found for %T, subresource: %v", obj, op.Request.SubresourcePath())),
+			}
+		})
+	// type Monitor
+	scheme.AddValidationFunc(
+		(*Monitor)(nil),
+		func(ctx context.Context, op operation.Operation, obj, oldObj interface{}) field.ErrorList {
+			switch op.Request.SubresourcePath() {
+			case "/":
+				return Validate_Monitor(
+					ctx, op, nil, /* fldPath */
+					obj.(*Monitor),
+					safe.Cast[*Monitor](oldObj))
+			}
+			return field.ErrorList{
+				field.InternalError(nil, fmt.Errorf("no validation found for %T, subresource: %v", obj, op.Request.SubresourcePath())),
+			}
+		})
 	// type Replication
 	scheme.AddValidationFunc(
 		(*Replication)(nil),
@@ -585,6 +615,62 @@ func Validate_FailoverRecord(
 				return oldObj.Duration
 			})
 		errs = append(errs, fn(fldPath.Child("duration"), obj.Duration, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_FailoverRequest validates an instance of FailoverRequest according
+// to declarative validation rules in the API schema.
+func Validate_FailoverRequest(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *FailoverRequest) (errs field.ErrorList) {
+
+	// field FailoverRequest.TypeMeta has no validation
+	// field FailoverRequest.ObjectMeta has no validation
+
+	{ // field FailoverRequest.Spec
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *FailoverRequestSpec,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_FailoverRequestSpec(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *FailoverRequest) *FailoverRequestSpec {
+				return &oldObj.Spec
+			})
+		errs = append(errs, fn(fldPath.Child("spec"), &obj.Spec, oldVal, oldObj != nil)...)
+	}
+
+	{ // field FailoverRequest.Status
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *FailoverRequestStatus,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call the type's validation function
+			errs = append(errs, Validate_FailoverRequestStatus(ctx, op, fldPath, obj, oldObj)...)
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *FailoverRequest) *FailoverRequestStatus {
+				return &oldObj.Status
+			})
+		errs = append(errs, fn(fldPath.Child("status"), &obj.Status, oldVal, oldObj != nil)...)
 	}
 
 	return errs
@@ -1347,6 +1433,242 @@ func Validate_MemberStatus(
 				return &oldObj.Reason
 			})
 		errs = append(errs, fn(fldPath.Child("reason"), &obj.Reason, oldVal, oldObj != nil)...)
+	}
+
+	return errs
+}
+
+// Validate_Monitor validates an instance of Monitor according
+// to declarative validation rules in the API schema.
+func Validate_Monitor(
+	ctx context.Context, op operation.Operation, fldPath *field.Path,
+	obj, oldObj *Monitor) (errs field.ErrorList) {
+
+	// field Monitor.TypeMeta has no validation
+	// field Monitor.ObjectMeta has no validation
+
+	{ // field Monitor.Sentinel
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Monitor) *string {
+				return &oldObj.Sentinel
+			})
+		errs = append(errs, fn(fldPath.Child("sentinel"), &obj.Sentinel, oldVal, oldObj != nil)...)
+	}
+
+	{ // field Monitor.MonitorName
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Monitor) *string {
+				return &oldObj.MonitorName
+			})
+		errs = append(errs, fn(fldPath.Child("monitorName"), &obj.MonitorName, oldVal, oldObj != nil)...)
+	}
+
+	{ // field Monitor.Valkey
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Monitor) *string {
+				return &oldObj.Valkey
+			})
+		errs = append(errs, fn(fldPath.Child("valkey"), &obj.Valkey, oldVal, oldObj != nil)...)
+	}
+
+	{ // field Monitor.PrimaryAddress
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *string,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Monitor) *string {
+				return &oldObj.PrimaryAddress
+			})
+		errs = append(errs, fn(fldPath.Child("primaryAddress"), &obj.PrimaryAddress, oldVal, oldObj != nil)...)
+	}
+
+	{ // field Monitor.Agreed
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *bool,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Monitor) *bool {
+				return &oldObj.Agreed
+			})
+		errs = append(errs, fn(fldPath.Child("agreed"), &obj.Agreed, oldVal, oldObj != nil)...)
+	}
+
+	{ // field Monitor.Quorum
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *int32,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Monitor) *int32 {
+				return &oldObj.Quorum
+			})
+		errs = append(errs, fn(fldPath.Child("quorum"), &obj.Quorum, oldVal, oldObj != nil)...)
+	}
+
+	{ // field Monitor.OK
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj *bool,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if obj == oldObj || (obj != nil && oldObj != nil && *obj == *oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalValue(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Monitor) *bool {
+				return &oldObj.OK
+			})
+		errs = append(errs, fn(fldPath.Child("ok"), &obj.OK, oldVal, oldObj != nil)...)
+	}
+
+	{ // field Monitor.Views
+		fn := func(
+			fldPath *field.Path,
+			obj, oldObj []MonitorView,
+			oldValueCorrelated bool) (errs field.ErrorList) {
+			// don't revalidate unchanged data
+			if oldValueCorrelated && op.Type == operation.Update {
+				if equality.Semantic.DeepEqual(obj, oldObj) {
+					return nil
+				}
+			}
+			// call field-attached validations
+			earlyReturn := false
+			if e := validate.OptionalSlice(ctx, op, fldPath, obj, oldObj).MarkShortCircuit(); len(e) != 0 {
+				earlyReturn = true
+			}
+			if earlyReturn {
+				return // do not proceed
+			}
+			return
+		}
+		oldVal := safe.Field(oldObj,
+			func(oldObj *Monitor) []MonitorView {
+				return oldObj.Views
+			})
+		errs = append(errs, fn(fldPath.Child("views"), obj.Views, oldVal, oldObj != nil)...)
 	}
 
 	return errs

@@ -40,6 +40,8 @@ func (f *genericInformer) Lister() cache.GenericLister {
 func (f *sharedInformerFactory) ForResource(resource schema.GroupVersionResource) (GenericInformer, error) {
 	switch resource {
 	// Group=valkey.io, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithResource("monitors"):
+		return &genericInformer{resource: resource.GroupResource(), informer: f.Valkey().V1alpha1().Monitors().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("valkeys"):
 		return &genericInformer{resource: resource.GroupResource(), informer: f.Valkey().V1alpha1().Valkeys().Informer()}, nil
 	case v1alpha1.SchemeGroupVersion.WithResource("valkeynodes"):

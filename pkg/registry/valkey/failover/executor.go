@@ -15,7 +15,6 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/inspect"
 	"github.com/valkeykube/valkeykube/pkg/operation"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/live"
-	"github.com/valkeykube/valkeykube/pkg/selection"
 )
 
 const (
@@ -57,7 +56,7 @@ func (e *Executor) run(ctx context.Context, o order) error {
 	if err := o.mayBegin(valkey, o.startedAt); err != nil {
 		return err
 	}
-	subject, err := e.subject(ctx, valkey)
+	subject, err := e.Subject(ctx, valkey)
 	if err != nil {
 		return err
 	}
@@ -104,32 +103,4 @@ func (e *Executor) act(ctx context.Context, o order, subject inspect.Subject, re
 
 func (o order) deadline() time.Time {
 	return o.startedAt.Add(time.Duration(o.request.Spec.TimeoutSeconds) * time.Second)
-}
-
-// subject is whom to look at: the Valkey's nodes and, in mode Sentinel, the Sentinels that monitor it.
-func (e *Executor) subject(ctx context.Context, valkey *v1alpha1.Valkey) (inspect.Subject, error) {
-	var subject inspect.Subject
-	nodes, err := e.Objects.Nodes(ctx, valkey.Name)
-	if err != nil {
-		return subject, err
-	}
-	members, err := e.Processes.Members(ctx, valkey, nodes)
-	if err != nil {
-		return subject, live.FromDiscovery(valkeys, valkey.Name, err)
-	}
-	for _, member := range members {
-		subject.Members = append(subject.Members, inspect.Member(member))
-	}
-	if valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel {
-		return subject, nil
-	}
-	subject.Monitor = v1alpha1.EffectiveMonitorName(valkey)
-	sets, err := e.Objects.Sentinels(ctx)
-	if err != nil {
-		return subject, err
-	}
-	if monitor := selection.For(valkey, sets).Monitor; monitor != nil {
-		subject.Sentinels, err = e.Processes.Sentinels(ctx, monitor)
-	}
-	return subject, live.FromDiscovery(valkeys, valkey.Name, err)
 }

@@ -22,6 +22,7 @@ import (
 
 // endpoint is what both forms share: which Valkey a request is about is told by find.
 type endpoint struct {
+	table
 	executor *Executor
 	// find completes the order for a request on the object of that name.
 	find func(ctx context.Context, name string, order *order) error
@@ -46,20 +47,11 @@ func (e *endpoint) Create(ctx context.Context, name string, object runtime.Objec
 	if request.Name != "" && request.Name != name {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the name in the body, %q, is not the one in the URL, %q", request.Name, name))
 	}
-	request.Name, request.Namespace = name, genericapirequest.NamespaceValue(ctx)
-	request.ManagedFields = nil
-	request.Status = v1alpha1.FailoverRequestStatus{}
-	// What is stored nowhere is not checked by anybody else.
-	errs := rest.ValidateDeclarativelyWithMigrationChecks(ctx, e.executor.Scheme, internal, nil, nil, operation.Create, rest.DeclarativeValidationConfig{})
-	if len(errs) > 0 {
-		return nil, invalid(name, errs)
+	request.Name = name
+	if err := e.executor.validate(ctx, internal, validate, func(errs field.ErrorList) error { return invalid(name, errs) }); err != nil {
+		return nil, err
 	}
-	if validate != nil {
-		if err := validate(ctx, internal.DeepCopyObject()); err != nil {
-			return nil, err
-		}
-	}
-	order := order{request: request, user: userName(ctx), dryRun: dryrun.IsDryRun(options.DryRun)}
+	order := newOrder(ctx, request, options)
 	if err := e.find(ctx, name, &order); err != nil {
 		return nil, err
 	}
@@ -68,6 +60,26 @@ func (e *endpoint) Create(ctx context.Context, name string, object runtime.Objec
 	}
 	answer := &api.Failover{}
 	return answer, v1alpha1.Convert_v1alpha1_Failover_To_valkey_Failover(request, answer, nil)
+}
+
+// validate checks what is stored nowhere, and is therefore checked by nobody else. invalid makes the error of the rules that are broken.
+func (e *Executor) validate(ctx context.Context, object runtime.Object, admit rest.ValidateObjectFunc, invalid func(field.ErrorList) error) error {
+	errs := rest.ValidateDeclarativelyWithMigrationChecks(ctx, e.Scheme, object, nil, nil, operation.Create, rest.DeclarativeValidationConfig{})
+	if len(errs) > 0 {
+		return invalid(errs)
+	}
+	if admit == nil {
+		return nil
+	}
+	return admit(ctx, object.DeepCopyObject())
+}
+
+// newOrder takes from a request what counts, and clears what is the answer's.
+func newOrder(ctx context.Context, request *v1alpha1.Failover, options *metav1.CreateOptions) order {
+	request.Namespace = genericapirequest.NamespaceValue(ctx)
+	request.ManagedFields = nil
+	request.Status = v1alpha1.FailoverRequestStatus{}
+	return order{request: request, user: userName(ctx), dryRun: dryrun.IsDryRun(options.DryRun)}
 }
 
 func userName(ctx context.Context) string {
@@ -88,8 +100,10 @@ type ValkeyREST struct{ endpoint }
 type SentinelREST struct{ endpoint }
 
 var (
-	_ rest.NamedCreater = (*ValkeyREST)(nil)
-	_ rest.NamedCreater = (*SentinelREST)(nil)
+	_ rest.NamedCreater   = (*ValkeyREST)(nil)
+	_ rest.TableConvertor = (*ValkeyREST)(nil)
+	_ rest.NamedCreater   = (*SentinelREST)(nil)
+	_ rest.TableConvertor = (*SentinelREST)(nil)
 )
 
 // NewValkeyREST makes the form of Valkeys.
@@ -106,14 +120,21 @@ func findItself(_ context.Context, name string, o *order) error {
 	if named := o.request.Spec.Valkey; named != "" && named != name {
 		return invalid(name, field.ErrorList{field.Invalid(field.NewPath("spec", "valkey"), named, "must be empty or the Valkey itself")})
 	}
-	o.valkey = name
-	if preconditions := o.request.Spec.Preconditions; preconditions != nil {
-		if preconditions.UID != nil {
-			o.uid = *preconditions.UID
-		}
-		if preconditions.ResourceVersion != nil {
-			o.resourceVersion = *preconditions.ResourceVersion
-		}
-	}
+	o.isAbout(name)
 	return nil
+}
+
+// isAbout names the Valkey of an order, of which the preconditions of the request must hold.
+func (o *order) isAbout(name string) {
+	o.valkey = name
+	preconditions := o.request.Spec.Preconditions
+	if preconditions == nil {
+		return
+	}
+	if preconditions.UID != nil {
+		o.uid = *preconditions.UID
+	}
+	if preconditions.ResourceVersion != nil {
+		o.resourceVersion = *preconditions.ResourceVersion
+	}
 }

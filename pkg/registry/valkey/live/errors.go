@@ -6,6 +6,7 @@ package live
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,12 +62,15 @@ func UnreachableCauses(snapshot topology.Snapshot) []metav1.StatusCause {
 	return causes
 }
 
+// AnyMemberAnswered tells whether at least one data member of a look answered.
+func AnyMemberAnswered(snapshot topology.Snapshot) bool {
+	return slices.ContainsFunc(snapshot.Members, topology.Member.Answered)
+}
+
 // AnyAnswered tells whether at least one process of a look answered.
 func AnyAnswered(snapshot topology.Snapshot) bool {
-	for _, member := range snapshot.Members {
-		if member.Answered() {
-			return true
-		}
+	if AnyMemberAnswered(snapshot) {
+		return true
 	}
 	for _, sentinel := range snapshot.Sentinels {
 		if sentinel.Reach.OK() {

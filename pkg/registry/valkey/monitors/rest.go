@@ -31,6 +31,7 @@ const (
 
 // REST is valkeysentinels/{name}/monitors.
 type REST struct {
+	printer
 	live.Dependencies
 	memory *live.Memory[types.UID, *v1alpha1.MonitorList]
 }
@@ -88,7 +89,7 @@ func (r *REST) look(ctx context.Context, set *v1alpha1.ValkeySentinel) (*v1alpha
 	if !live.AnyAnswered(snapshot) {
 		return nil, live.Unavailable(resource, set.Name, "no Sentinel answers", live.UnreachableCauses(snapshot))
 	}
-	return view.Monitors(snapshot, valkeys), nil
+	return view.Monitors(snapshot, set, valkeys), nil
 }
 
 var resource = v1alpha1.Resource("valkeysentinels")

@@ -15,7 +15,8 @@ import (
 )
 
 var columns = []metav1.TableColumnDefinition{
-	tables.NameColumn("Name under which clients ask for the primary."),
+	tables.NameColumn("The ValkeySentinel and the monitor."),
+	{Name: "Monitor", Type: "string", Description: "Name under which clients ask for the primary."},
 	{Name: "Valkey", Type: "string", Description: "The Valkey that is monitored."},
 	{Name: "Primary", Type: "string", Description: "Host and port of the primary, as most Sentinels see it."},
 	{Name: "Agreed", Type: "boolean", Description: "Whether every Sentinel that answered names the same primary."},
@@ -25,27 +26,38 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "Flags", Type: "string", Description: "What the Sentinels say of the primary.", Priority: 1},
 }
 
-// ConvertToTable prints an answer, a row for each monitor.
-func (r *REST) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	list, ok := object.(*api.MonitorList)
-	if !ok {
-		return nil, fmt.Errorf("cannot print a %T", object)
-	}
+// printer prints monitors, alone or in a list.
+type printer struct{}
+
+// ConvertToTable prints a row for each monitor.
+func (printer) ConvertToTable(_ context.Context, object, options runtime.Object) (*metav1.Table, error) {
 	table := &metav1.Table{}
 	if tableOptions, ok := options.(*metav1.TableOptions); !ok || tableOptions == nil || !tableOptions.NoHeaders {
 		table.ColumnDefinitions = columns
 	}
-	for i := range list.Items {
-		monitor := &list.Items[i]
-		table.Rows = append(table.Rows, metav1.TableRow{
-			Cells: []any{
-				monitor.Name, monitor.Valkey, monitor.PrimaryAddress, monitor.Agreed, monitor.OK, int64(monitor.Quorum), registered(monitor), flags(monitor),
-			},
-			// A row must have an object with a name.
-			Object: runtime.RawExtension{Object: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: monitor.Name}}},
-		})
+	switch printed := object.(type) {
+	case *api.Monitor:
+		table.ResourceVersion = printed.ResourceVersion
+		table.Rows = []metav1.TableRow{row(printed)}
+	case *api.MonitorList:
+		tables.CopyListMeta(printed, table)
+		for i := range printed.Items {
+			table.Rows = append(table.Rows, row(&printed.Items[i]))
+		}
+	default:
+		return nil, fmt.Errorf("cannot print a %T", object)
 	}
 	return table, nil
+}
+
+func row(monitor *api.Monitor) metav1.TableRow {
+	return metav1.TableRow{
+		Cells: []any{
+			monitor.Name, monitor.MonitorName, monitor.Valkey, monitor.PrimaryAddress, monitor.Agreed, monitor.OK, int64(monitor.Quorum),
+			registered(monitor), flags(monitor),
+		},
+		Object: runtime.RawExtension{Object: monitor},
+	}
 }
 
 func registered(monitor *api.Monitor) string {

@@ -80,6 +80,12 @@ func ExtractValkeyFailover(valkey *valkeyv1alpha1.Valkey, fieldManager string) (
 	return ExtractValkeyFrom(valkey, fieldManager, "failover")
 }
 
+// ExtractValkeyReplication extracts the applied configuration owned by fieldManager from
+// valkey for the replication subresource.
+func ExtractValkeyReplication(valkey *valkeyv1alpha1.Valkey, fieldManager string) (*ValkeyApplyConfiguration, error) {
+	return ExtractValkeyFrom(valkey, fieldManager, "replication")
+}
+
 // ExtractValkeyScale extracts the applied configuration owned by fieldManager from
 // valkey for the scale subresource.
 func ExtractValkeyScale(valkey *valkeyv1alpha1.Valkey, fieldManager string) (*ValkeyApplyConfiguration, error) {

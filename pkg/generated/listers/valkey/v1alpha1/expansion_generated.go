@@ -5,6 +5,14 @@
 
 package v1alpha1
 
+// MonitorListerExpansion allows custom methods to be added to
+// MonitorLister.
+type MonitorListerExpansion interface{}
+
+// MonitorNamespaceListerExpansion allows custom methods to be added to
+// MonitorNamespaceLister.
+type MonitorNamespaceListerExpansion interface{}
+
 // ValkeyListerExpansion allows custom methods to be added to
 // ValkeyLister.
 type ValkeyListerExpansion interface{}

@@ -11,6 +11,8 @@ import (
 
 // Interface provides access to all the informers in this group version.
 type Interface interface {
+	// Monitors returns a MonitorInformer.
+	Monitors() TypedMonitorInformer
 	// Valkeys returns a ValkeyInformer.
 	Valkeys() TypedValkeyInformer
 	// ValkeyNodes returns a ValkeyNodeInformer.
@@ -28,6 +30,11 @@ type version struct {
 // New returns a new Interface.
 func New(f internalinterfaces.SharedInformerFactory, namespace string, tweakListOptions internalinterfaces.TweakListOptionsFunc) Interface {
 	return &version{factory: f, namespace: namespace, tweakListOptions: tweakListOptions}
+}
+
+// Monitors returns a TypedMonitorInformer.
+func (v *version) Monitors() TypedMonitorInformer {
+	return &monitorInformer{factory: v.factory, namespace: v.namespace, tweakListOptions: v.tweakListOptions}
 }
 
 // Valkeys returns a TypedValkeyInformer.

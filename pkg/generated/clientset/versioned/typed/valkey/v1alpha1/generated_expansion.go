@@ -5,6 +5,10 @@
 
 package v1alpha1
 
+type FailoverRequestExpansion interface{}
+
+type MonitorExpansion interface{}
+
 type ValkeyExpansion interface{}
 
 type ValkeyNodeExpansion interface{}

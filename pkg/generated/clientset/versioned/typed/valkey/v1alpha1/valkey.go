@@ -40,6 +40,7 @@ type ValkeyInterface interface {
 	// Add a +genclient:noStatus comment above the type to avoid generating ApplyStatus().
 	ApplyStatus(ctx context.Context, valkey *applyconfigurationvalkeyv1alpha1.ValkeyApplyConfiguration, opts v1.ApplyOptions) (result *valkeyv1alpha1.Valkey, err error)
 	Failover(ctx context.Context, valkeyName string, failover *valkeyv1alpha1.Failover, opts v1.CreateOptions) (*valkeyv1alpha1.Failover, error)
+	GetReplication(ctx context.Context, valkeyName string, options v1.GetOptions) (*valkeyv1alpha1.Replication, error)
 	GetScale(ctx context.Context, valkeyName string, options v1.GetOptions) (*autoscalingv1.Scale, error)
 	UpdateScale(ctx context.Context, valkeyName string, scale *autoscalingv1.Scale, opts v1.UpdateOptions) (*autoscalingv1.Scale, error)
 
@@ -77,6 +78,21 @@ func (c *valkeys) Failover(ctx context.Context, valkeyName string, failover *val
 		SubResource("failover").
 		VersionedParams(&opts, scheme.ParameterCodec).
 		Body(failover).
+		Do(ctx).
+		Into(result)
+	return
+}
+
+// GetReplication takes name of the valkey, and returns the corresponding valkeyv1alpha1.Replication object, and an error if there is any.
+func (c *valkeys) GetReplication(ctx context.Context, valkeyName string, options v1.GetOptions) (result *valkeyv1alpha1.Replication, err error) {
+	result = &valkeyv1alpha1.Replication{}
+	err = c.GetClient().Get().
+		UseProtobufAsDefault().
+		Namespace(c.GetNamespace()).
+		Resource("valkeys").
+		Name(valkeyName).
+		SubResource("replication").
+		VersionedParams(&options, scheme.ParameterCodec).
 		Do(ctx).
 		Into(result)
 	return

@@ -15,6 +15,8 @@ import (
 
 type ValkeyV1alpha1Interface interface {
 	RESTClient() rest.Interface
+	FailoverRequestsGetter
+	MonitorsGetter
 	ValkeysGetter
 	ValkeyNodesGetter
 	ValkeySentinelsGetter
@@ -23,6 +25,14 @@ type ValkeyV1alpha1Interface interface {
 // ValkeyV1alpha1Client is used to interact with features provided by the valkey.io group.
 type ValkeyV1alpha1Client struct {
 	restClient rest.Interface
+}
+
+func (c *ValkeyV1alpha1Client) FailoverRequests(namespace string) FailoverRequestInterface {
+	return newFailoverRequests(c, namespace)
+}
+
+func (c *ValkeyV1alpha1Client) Monitors(namespace string) MonitorInterface {
+	return newMonitors(c, namespace)
 }
 
 func (c *ValkeyV1alpha1Client) Valkeys(namespace string) ValkeyInterface {

@@ -54,6 +54,18 @@ func (c *fakeValkeys) Failover(ctx context.Context, valkeyName string, failover 
 	return obj.(*v1alpha1.Failover), err
 }
 
+// GetReplication takes name of the valkey, and returns the corresponding replication object, and an error if there is any.
+func (c *fakeValkeys) GetReplication(ctx context.Context, valkeyName string, options v1.GetOptions) (result *v1alpha1.Replication, err error) {
+	emptyResult := &v1alpha1.Replication{}
+	obj, err := c.Fake.
+		Invokes(testing.NewGetSubresourceActionWithOptions(c.Resource(), c.Namespace(), "replication", valkeyName, options), emptyResult)
+
+	if obj == nil {
+		return emptyResult, err
+	}
+	return obj.(*v1alpha1.Replication), err
+}
+
 // GetScale takes name of the valkey, and returns the corresponding scale object, and an error if there is any.
 func (c *fakeValkeys) GetScale(ctx context.Context, valkeyName string, options v1.GetOptions) (result *autoscalingv1.Scale, err error) {
 	emptyResult := &autoscalingv1.Scale{}

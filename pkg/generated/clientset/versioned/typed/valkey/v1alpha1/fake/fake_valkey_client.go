@@ -15,6 +15,14 @@ type FakeValkeyV1alpha1 struct {
 	*testing.Fake
 }
 
+func (c *FakeValkeyV1alpha1) FailoverRequests(namespace string) v1alpha1.FailoverRequestInterface {
+	return newFakeFailoverRequests(c, namespace)
+}
+
+func (c *FakeValkeyV1alpha1) Monitors(namespace string) v1alpha1.MonitorInterface {
+	return newFakeMonitors(c, namespace)
+}
+
 func (c *FakeValkeyV1alpha1) Valkeys(namespace string) v1alpha1.ValkeyInterface {
 	return newFakeValkeys(c, namespace)
 }
