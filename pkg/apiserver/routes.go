@@ -21,11 +21,13 @@ import (
 
 // newRoutes is the one table of what is served, by path below a namespace.
 func newRoutes(options generic.RESTOptionsGetter, lives live.Dependencies) (map[string]rest.Storage, error) {
-	valkeys, err := valkeystorage.NewStorage(Scheme, options)
+	// Filled below: each kind is written with a look at the others.
+	objects := &stored.Reader{}
+	valkeys, err := valkeystorage.NewStorage(Scheme, options, objects)
 	if err != nil {
 		return nil, fmt.Errorf("storage of valkeys: %w", err)
 	}
-	sentinels, err := sentinelstorage.NewStorage(Scheme, options)
+	sentinels, err := sentinelstorage.NewStorage(Scheme, options, objects)
 	if err != nil {
 		return nil, fmt.Errorf("storage of valkeysentinels: %w", err)
 	}
@@ -33,7 +35,8 @@ func newRoutes(options generic.RESTOptionsGetter, lives live.Dependencies) (map[
 	if err != nil {
 		return nil, fmt.Errorf("storage of valkeynodes: %w", err)
 	}
-	lives.Objects = stored.Reader{ValkeyStore: valkeys.Valkey, NodeStore: nodes.ValkeyNode, SentinelStore: sentinels.ValkeySentinel}
+	*objects = stored.Reader{ValkeyStore: valkeys.Valkey, NodeStore: nodes.ValkeyNode, SentinelStore: sentinels.ValkeySentinel}
+	lives.Objects = *objects
 	executor := &failover.Executor{Dependencies: lives, Scheme: Scheme, Status: valkeys.Status}
 	return map[string]rest.Storage{
 		"valkeys":             valkeys.Valkey,

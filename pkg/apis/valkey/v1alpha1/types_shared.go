@@ -31,6 +31,9 @@ type SchedulingSpec struct {
 	// +listMapKey=topologyKey
 	// +listMapKey=whenUnsatisfiable
 	// +k8s:optional
+	// +k8s:listType=map
+	// +k8s:listMapKey=topologyKey
+	// +k8s:listMapKey=whenUnsatisfiable
 	// +k8s:eachVal=+k8s:opaqueType
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty" protobuf:"bytes,4,rep,name=topologySpreadConstraints"`
 	// priorityClassName of the pods.

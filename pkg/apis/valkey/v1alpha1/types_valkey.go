@@ -71,6 +71,8 @@ type ValkeySpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +k8s:optional
+	// +k8s:listType=map
+	// +k8s:listMapKey=name
 	// +k8s:eachVal=+k8s:opaqueType
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" protobuf:"bytes,4,rep,name=imagePullSecrets"`
 	// resources of the server container. Where a memory limit is set and config does not set maxmemory, maxmemory is derived from it.
@@ -88,7 +90,6 @@ type ValkeySpec struct {
 	// +optional
 	// +default="StatefulSet"
 	// +k8s:optional
-	// +k8s:immutable
 	WorkloadType WorkloadType `json:"workloadType,omitempty" protobuf:"bytes,8,opt,name=workloadType,casttype=WorkloadType"`
 	// persistence gives each node a volume and says what is written to it. Absent: the data live in memory only.
 	// It cannot be added, removed, shrunk, or moved to another class later.
@@ -110,6 +111,8 @@ type ValkeySpec struct {
 	// +patchMergeKey=name
 	// +patchStrategy=merge
 	// +k8s:optional
+	// +k8s:listType=map
+	// +k8s:listMapKey=name
 	// +k8s:eachVal=+k8s:opaqueType
 	Containers []corev1.Container `json:"containers,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,11,rep,name=containers"`
 	// config holds directives of valkey.conf. Keys the product owns (port, dir, replicaof, aclfile, …) are ignored, with a warning.

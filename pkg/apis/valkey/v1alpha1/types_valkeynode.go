@@ -49,7 +49,6 @@ type ValkeyNodeSpec struct {
 	// valkey is the Valkey this node belongs to. Empty for a node that a person made by hand.
 	// +optional
 	// +k8s:optional
-	// +k8s:immutable
 	Valkey string `json:"valkey,omitempty" protobuf:"bytes,1,opt,name=valkey"`
 	// image of the server container. Default as for Valkey.
 	// +optional
@@ -60,13 +59,14 @@ type ValkeyNodeSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +k8s:optional
+	// +k8s:listType=map
+	// +k8s:listMapKey=name
 	// +k8s:eachVal=+k8s:opaqueType
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" protobuf:"bytes,3,rep,name=imagePullSecrets"`
 	// workloadType is StatefulSet (default) or Deployment. Immutable.
 	// +optional
 	// +default="StatefulSet"
 	// +k8s:optional
-	// +k8s:immutable
 	WorkloadType WorkloadType `json:"workloadType,omitempty" protobuf:"bytes,4,opt,name=workloadType,casttype=WorkloadType"`
 	// resources of the server container.
 	// +optional
@@ -105,6 +105,8 @@ type ValkeyNodeSpec struct {
 	// +patchMergeKey=name
 	// +patchStrategy=merge
 	// +k8s:optional
+	// +k8s:listType=map
+	// +k8s:listMapKey=name
 	// +k8s:eachVal=+k8s:opaqueType
 	Containers []corev1.Container `json:"containers,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,13,rep,name=containers"`
 	// config holds directives that are applied to the running server as well as at its start.

@@ -77,6 +77,8 @@ type ValkeySentinelSpec struct {
 	// +listType=map
 	// +listMapKey=name
 	// +k8s:optional
+	// +k8s:listType=map
+	// +k8s:listMapKey=name
 	// +k8s:eachVal=+k8s:opaqueType
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" protobuf:"bytes,5,rep,name=imagePullSecrets"`
 	// resources of the Sentinel container.
@@ -108,6 +110,8 @@ type ValkeySentinelSpec struct {
 	// +patchMergeKey=name
 	// +patchStrategy=merge
 	// +k8s:optional
+	// +k8s:listType=map
+	// +k8s:listMapKey=name
 	// +k8s:eachVal=+k8s:opaqueType
 	Containers []corev1.Container `json:"containers,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,11,rep,name=containers"`
 	// networking holds TLS and the network policy.

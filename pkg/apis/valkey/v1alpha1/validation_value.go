@@ -5,13 +5,17 @@ package v1alpha1
 
 import (
 	"context"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/operation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -28,11 +32,9 @@ var aclCommand = regexp.MustCompile(`^@?[A-Za-z0-9|._-]+$`)
 // Entries that were there before are left alone.
 func directiveErrors(path *field.Path, directives, old map[string]string) field.ErrorList {
 	var errs field.ErrorList
-	for _, name := range sortedKeys(directives) {
-		value := directives[name]
-		if previous, existed := old[name]; existed && previous == value {
-			continue
-		}
+	changed := changedEntries(directives, old)
+	for _, name := range sortedKeys(changed) {
+		value := changed[name]
 		if !directiveName.MatchString(name) {
 			errs = append(errs, field.Invalid(path, name, `must be the name of a directive: letters, digits and "-"`))
 		}
@@ -54,6 +56,23 @@ func sortedKeys(of map[string]string) []string {
 
 func hasControl(text string) bool { return strings.ContainsFunc(text, unicode.IsControl) }
 
+func labelErrors(path *field.Path, labels, old map[string]string) field.ErrorList {
+	return metav1validation.ValidateLabels(changedEntries(labels, old), path)
+}
+
+func annotationErrors(path *field.Path, annotations, old map[string]string) field.ErrorList {
+	return apivalidation.ValidateAnnotations(changedEntries(annotations, old), path)
+}
+
+func changedEntries(of, old map[string]string) map[string]string {
+	changed := maps.Clone(of)
+	maps.DeleteFunc(changed, func(key, value string) bool {
+		previous, existed := old[key]
+		return existed && previous == value
+	})
+	return changed
+}
+
 func imageErrors(path *field.Path, image, old string) field.ErrorList {
 	if image == old || !strings.ContainsFunc(image, unicode.IsSpace) && !hasControl(image) {
 		return nil
@@ -65,39 +84,74 @@ func exporterErrors(path *field.Path, exporter, old *ExporterSpec) field.ErrorLi
 	return imageErrors(path.Child("image"), exporter.Image, old.Image)
 }
 
-func durationErrors(path *field.Path, duration *metav1.Duration) field.ErrorList {
-	if duration == nil || duration.Duration > 0 {
+// What else is in a container is for the core API to judge, when the pods are made.
+func containerErrors(path *field.Path, containers, old []corev1.Container) field.ErrorList {
+	var errs field.ErrorList
+	for i := range containers {
+		name := containers[i].Name
+		if slices.ContainsFunc(old, func(previous corev1.Container) bool { return previous.Name == name }) {
+			continue
+		}
+		for _, message := range apivalidation.NameIsDNSLabel(name, false) {
+			errs = append(errs, field.Invalid(path.Index(i).Child("name"), name, message))
+		}
+	}
+	return errs
+}
+
+func durationErrors(path *field.Path, duration, old *metav1.Duration) field.ErrorList {
+	if duration == nil || duration.Duration > 0 || old != nil && *old == *duration {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path, duration.Duration.String(), "must be greater than 0")}
 }
 
-// ValidateCustom_UserSpec checks what the tags cannot express.
-func ValidateCustom_UserSpec(_ context.Context, _ operation.Operation, path *field.Path, user, _ *UserSpec) field.ErrorList {
+// ValidateCustom_UserSpec checks what the tags cannot express. Old and new have one name.
+func ValidateCustom_UserSpec(_ context.Context, _ operation.Operation, path *field.Path, user, old *UserSpec) field.ErrorList {
 	var errs field.ErrorList
-	switch {
-	case strings.HasPrefix(user.Name, "_"):
-		errs = append(errs, field.Invalid(path.Child("name"), user.Name, `must not begin with "_": those users are the product's own`))
-	case hasSpaceOrControl(user.Name) || strings.ContainsAny(user.Name, "()"):
-		errs = append(errs, field.Invalid(path.Child("name"), user.Name, "must not hold spaces, parentheses or control characters"))
+	if old == nil {
+		errs = append(errs, userNameErrors(path.Child("name"), user.Name)...)
+		old = &UserSpec{}
 	}
-	if user.NoPass && user.PasswordSecret != nil {
+	if user.NoPass && user.PasswordSecret != nil && (!old.NoPass || old.PasswordSecret == nil) {
 		errs = append(errs, field.Forbidden(path.Child("nopass"), "not together with passwordSecret"))
 	}
-	errs = append(errs, permissionErrors(path.Child("permissions"), user.Permissions)...)
+	if user.Permissions != old.Permissions {
+		errs = append(errs, permissionErrors(path.Child("permissions"), user.Permissions)...)
+	}
 	if commands := user.Commands; commands != nil {
-		errs = append(errs, commandErrors(path.Child("commands", "allow"), commands.Allow)...)
-		errs = append(errs, commandErrors(path.Child("commands", "deny"), commands.Deny)...)
+		previous := orEmpty(old.Commands)
+		errs = append(errs, commandErrors(path.Child("commands", "allow"), commands.Allow, previous.Allow)...)
+		errs = append(errs, commandErrors(path.Child("commands", "deny"), commands.Deny, previous.Deny)...)
 	}
 	if keys := user.Keys; keys != nil {
-		errs = append(errs, patternErrors(path.Child("keys", "readWrite"), keys.ReadWrite)...)
-		errs = append(errs, patternErrors(path.Child("keys", "readOnly"), keys.ReadOnly)...)
-		errs = append(errs, patternErrors(path.Child("keys", "writeOnly"), keys.WriteOnly)...)
+		previous := orEmpty(old.Keys)
+		errs = append(errs, patternErrors(path.Child("keys", "readWrite"), keys.ReadWrite, previous.ReadWrite)...)
+		errs = append(errs, patternErrors(path.Child("keys", "readOnly"), keys.ReadOnly, previous.ReadOnly)...)
+		errs = append(errs, patternErrors(path.Child("keys", "writeOnly"), keys.WriteOnly, previous.WriteOnly)...)
 	}
 	if channels := user.Channels; channels != nil {
-		errs = append(errs, patternErrors(path.Child("channels", "patterns"), channels.Patterns)...)
+		errs = append(errs, patternErrors(path.Child("channels", "patterns"), channels.Patterns, orEmpty(old.Channels).Patterns)...)
 	}
 	return errs
+}
+
+func orEmpty[T any](value *T) T {
+	if value == nil {
+		var empty T
+		return empty
+	}
+	return *value
+}
+
+func userNameErrors(path *field.Path, name string) field.ErrorList {
+	switch {
+	case strings.HasPrefix(name, "_"):
+		return field.ErrorList{field.Invalid(path, name, `must not begin with "_": those users are the product's own`)}
+	case hasSpaceOrControl(name) || strings.ContainsAny(name, "()"):
+		return field.ErrorList{field.Invalid(path, name, "must not hold spaces, parentheses or control characters")}
+	}
+	return nil
 }
 
 // The text may hold a password by mistake, so an error does not repeat it.
@@ -133,10 +187,10 @@ func aclRules(permissions string) []string {
 	return rules
 }
 
-func commandErrors(path *field.Path, commands []string) field.ErrorList {
+func commandErrors(path *field.Path, commands, old []string) field.ErrorList {
 	var errs field.ErrorList
 	for i, command := range commands {
-		if !aclCommand.MatchString(command) {
+		if !aclCommand.MatchString(command) && !slices.Contains(old, command) {
 			errs = append(errs, field.Invalid(path.Index(i), command,
 				`must be a command ("get"), a subcommand ("config|get") or a category ("@read")`))
 		}
@@ -144,10 +198,10 @@ func commandErrors(path *field.Path, commands []string) field.ErrorList {
 	return errs
 }
 
-func patternErrors(path *field.Path, patterns []string) field.ErrorList {
+func patternErrors(path *field.Path, patterns, old []string) field.ErrorList {
 	var errs field.ErrorList
 	for i, pattern := range patterns {
-		if pattern == "" || hasSpaceOrControl(pattern) {
+		if (pattern == "" || hasSpaceOrControl(pattern)) && !slices.Contains(old, pattern) {
 			errs = append(errs, field.Invalid(path.Index(i), pattern, "must be a pattern without spaces or control characters"))
 		}
 	}
@@ -159,24 +213,35 @@ func hasSpaceOrControl(text string) bool {
 }
 
 // ValidateCustom_TLSSpec checks what the tags cannot express.
-func ValidateCustom_TLSSpec(_ context.Context, _ operation.Operation, path *field.Path, tls, _ *TLSSpec) field.ErrorList {
+func ValidateCustom_TLSSpec(_ context.Context, _ operation.Operation, path *field.Path, tls, old *TLSSpec) field.ErrorList {
+	had := func(wrong func(*TLSSpec) bool) bool { return old != nil && wrong(old) }
 	var errs field.ErrorList
-	if tls.SecretName != "" && tls.CertManager != nil {
+	if hasTwoCertificates(tls) && !had(hasTwoCertificates) {
 		errs = append(errs, field.Forbidden(path.Child("certManager"), "not together with secretName"))
 	}
-	if tls.Enabled && tls.SecretName == "" && tls.CertManager == nil {
+	if lacksCertificate(tls) && !had(lacksCertificate) {
 		errs = append(errs, field.Required(path.Child("secretName"), "TLS needs secretName or certManager"))
 	}
-	if tls.AllowUnencrypted && tls.Port != nil && *tls.Port == 6379 {
+	if isOnPlaintextPort(tls) && !had(isOnPlaintextPort) {
 		errs = append(errs, field.Invalid(path.Child("port"), *tls.Port, "is the plaintext port while allowUnencrypted is set"))
 	}
 	return errs
 }
 
+func hasTwoCertificates(tls *TLSSpec) bool { return tls.SecretName != "" && tls.CertManager != nil }
+
+func lacksCertificate(tls *TLSSpec) bool {
+	return tls.Enabled && tls.SecretName == "" && tls.CertManager == nil
+}
+
+func isOnPlaintextPort(tls *TLSSpec) bool {
+	return tls.AllowUnencrypted && tls.Port != nil && *tls.Port == 6379
+}
+
 // ValidateCustom_PodDisruptionBudgetSpec checks what the tags cannot express.
-func ValidateCustom_PodDisruptionBudgetSpec(_ context.Context, _ operation.Operation, path *field.Path, budget, _ *PodDisruptionBudgetSpec) field.ErrorList {
+func ValidateCustom_PodDisruptionBudgetSpec(_ context.Context, _ operation.Operation, path *field.Path, budget, old *PodDisruptionBudgetSpec) field.ErrorList {
 	limit := budget.MaxUnavailable
-	if limit == nil {
+	if limit == nil || old != nil && old.MaxUnavailable != nil && *old.MaxUnavailable == *limit {
 		return nil
 	}
 	number, err := intstr.GetScaledValueFromIntOrPercent(limit, 100, false)

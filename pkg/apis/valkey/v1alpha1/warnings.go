@@ -57,6 +57,18 @@ func ValkeyNodeWarnings(node *ValkeyNode) []string {
 	return append(warnings, ignoredDirectives(field.NewPath("spec", "config"), node.Spec.Config, valkeyconf.OwnedByNode)...)
 }
 
+// UnwiseQuorum says what is wrong with a quorum of so many Sentinels; empty when nothing is. No quorum makes a failover without
+// a majority: that is who authorises it.
+func UnwiseQuorum(quorum, sentinels int32) string {
+	switch {
+	case quorum > sentinels:
+		return fmt.Sprintf("a quorum of %d is more than the %d there are: no failover can be agreed on", quorum, sentinels)
+	case quorum <= sentinels/2:
+		return fmt.Sprintf("a quorum of %d is no majority of %d: so few may be wrong about the primary", quorum, sentinels)
+	}
+	return ""
+}
+
 func ignoredDirectives(path *field.Path, directives map[string]string, owned func(string) (string, bool)) []string {
 	var warnings []string
 	for _, name := range sortedKeys(directives) {

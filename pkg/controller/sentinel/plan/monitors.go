@@ -41,10 +41,11 @@ var defaultSettings = map[string]string{
 }
 
 // stepMonitors finds out what every Sentinel should hold: for each Valkey its name, quorum, settings, credentials, and the real primary.
+// Of two Valkeys with one monitor name, which the API server lets in only when it could not see the one from the other, the older is
+// monitored and the newer left alone.
 func stepMonitors(d *draft) {
 	taken := map[string]string{}
-	for i := range d.Valkeys {
-		valkey := &d.Valkeys[i]
+	for _, valkey := range byAge(d.Valkeys) {
 		if holder, ok := taken[valkey.Monitor]; ok {
 			d.plan.taken = append(d.plan.taken, fmt.Sprintf("Valkey %s uses the monitor name %s of Valkey %s",
 				valkey.Object.Name, valkey.Monitor, holder))
@@ -54,6 +55,18 @@ func stepMonitors(d *draft) {
 		d.plan.monitors = append(d.plan.monitors, d.wanted(valkey))
 	}
 	slices.SortFunc(d.plan.monitors, func(a, b monitor) int { return cmp.Compare(a.name, b.name) })
+}
+
+// byAge are the Valkeys from the oldest to the newest, those of one age by name.
+func byAge(valkeys []Valkey) []*Valkey {
+	sorted := make([]*Valkey, len(valkeys))
+	for i := range valkeys {
+		sorted[i] = &valkeys[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *Valkey) int {
+		return a.Object.CreationTimestamp.Compare(b.Object.CreationTimestamp.Time)
+	})
+	return sorted
 }
 
 func (d *draft) wanted(valkey *Valkey) monitor {

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
-	"k8s.io/apiserver/pkg/storage"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey"
 )
@@ -21,38 +20,60 @@ type WriteStrategy interface {
 	rest.ResetFieldsStrategy
 }
 
-// Definition is what a kind's store is made from.
-type Definition struct {
-	Singular, Plural string
-	New, NewList     func() runtime.Object
-	Strategy         WriteStrategy
-	// StatusStrategy decides about writes through the status endpoint.
-	StatusStrategy WriteStrategy
-	// Attributes are the labels and fields that selectors see.
-	Attributes storage.AttrFunc
-	Table      rest.TableConvertor
+// Definition is what a kind's endpoints are made from.
+type Definition[O Object, S, T any] struct {
+	Singular, Plural, ShortName string
+	New, NewList                func() runtime.Object
+	Kind                        Kind[O, S, T]
+	Table                       rest.TableConvertor
+	// IndexedFields are those of Kind.Fields by which the server itself looks objects up in its cache.
+	IndexedFields []string
 }
 
-// NewStore makes a kind's store in etcd, and its status endpoint.
-func NewStore(definition Definition, options generic.RESTOptionsGetter) (*genericregistry.Store, *StatusREST, error) {
+// REST is the main endpoint of a kind.
+type REST struct {
+	*genericregistry.Store
+	shortName string
+}
+
+var (
+	_ rest.ShortNamesProvider = (*REST)(nil)
+	_ rest.CategoriesProvider = (*REST)(nil)
+)
+
+// ShortNames are what kubectl takes for the resource.
+func (r *REST) ShortNames() []string { return []string{r.shortName} }
+
+// Categories are the groups of resources that the resource belongs to.
+func (r *REST) Categories() []string { return []string{"valkey-all", "all"} }
+
+// NewREST makes a kind's main endpoint in etcd, and its status endpoint. The scheme must know the group.
+func NewREST[O Object, S, T any](scheme *runtime.Scheme, definition Definition[O, S, T], options generic.RESTOptionsGetter) (*REST, *StatusREST, error) {
+	strategy := NewStrategy(scheme, definition.Kind)
 	store := &genericregistry.Store{
 		NewFunc:                   definition.New,
 		NewListFunc:               definition.NewList,
 		DefaultQualifiedResource:  valkey.Resource(definition.Plural),
 		SingularQualifiedResource: valkey.Resource(definition.Singular),
 
-		CreateStrategy:      definition.Strategy,
-		UpdateStrategy:      definition.Strategy,
-		DeleteStrategy:      definition.Strategy,
-		ResetFieldsStrategy: definition.Strategy,
+		CreateStrategy:      strategy,
+		UpdateStrategy:      strategy,
+		DeleteStrategy:      strategy,
+		ResetFieldsStrategy: strategy,
 
 		TableConvertor: definition.Table,
 	}
-	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options, AttrFunc: definition.Attributes}); err != nil {
+	storeOptions := &generic.StoreOptions{RESTOptions: options, AttrFunc: definition.Kind.Attributes}
+	if len(definition.IndexedFields) > 0 {
+		indexers := definition.indexers()
+		storeOptions.Indexers = &indexers
+		store.PredicateFunc = definition.predicate
+	}
+	if err := store.CompleteWithOptions(storeOptions); err != nil {
 		return nil, nil, err
 	}
 	statusStore := *store
-	statusStore.UpdateStrategy = definition.StatusStrategy
-	statusStore.ResetFieldsStrategy = definition.StatusStrategy
-	return store, &StatusREST{store: &statusStore}, nil
+	statusStore.UpdateStrategy = StatusStrategy[O, S, T]{strategy}
+	statusStore.ResetFieldsStrategy = StatusStrategy[O, S, T]{strategy}
+	return &REST{store, definition.ShortName}, &StatusREST{store: &statusStore}, nil
 }

@@ -50,7 +50,11 @@ func Versioned(object runtime.Object) (*v1alpha1.Valkey, error) {
 
 // Valkeys reads all Valkeys.
 func (r Reader) Valkeys(ctx context.Context) ([]v1alpha1.Valkey, error) {
-	list, err := r.ValkeyStore.List(ctx, &metainternalversion.ListOptions{})
+	return r.valkeys(ctx, &metainternalversion.ListOptions{})
+}
+
+func (r Reader) valkeys(ctx context.Context, options *metainternalversion.ListOptions) ([]v1alpha1.Valkey, error) {
+	list, err := r.ValkeyStore.List(ctx, options)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +101,11 @@ func (r Reader) Sentinel(ctx context.Context, name string) (*v1alpha1.ValkeySent
 
 // Sentinels reads all ValkeySentinels.
 func (r Reader) Sentinels(ctx context.Context) ([]*v1alpha1.ValkeySentinel, error) {
-	list, err := r.SentinelStore.List(ctx, &metainternalversion.ListOptions{})
+	return r.sentinels(ctx, &metainternalversion.ListOptions{})
+}
+
+func (r Reader) sentinels(ctx context.Context, options *metainternalversion.ListOptions) ([]*v1alpha1.ValkeySentinel, error) {
+	list, err := r.SentinelStore.List(ctx, options)
 	if err != nil {
 		return nil, err
 	}

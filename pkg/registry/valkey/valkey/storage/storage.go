@@ -4,16 +4,18 @@
 package storage
 
 import (
+	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/utils/clock"
 
 	api "github.com/valkeykube/valkeykube/pkg/apis/valkey"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/resource"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/stored"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/valkey"
 )
 
@@ -26,36 +28,56 @@ type Storage struct {
 
 // REST is the main endpoint.
 type REST struct {
-	*genericregistry.Store
+	*resource.REST
+	monitors *valkey.MonitorNames
 }
 
 var (
+	_ rest.StandardStorage    = (*REST)(nil)
 	_ rest.ShortNamesProvider = (*REST)(nil)
 	_ rest.CategoriesProvider = (*REST)(nil)
 )
 
-// ShortNames are what kubectl takes for valkeys.
-func (r *REST) ShortNames() []string { return []string{"vk"} }
-
-// Categories are the groups of resources that valkeys belong to.
-func (r *REST) Categories() []string { return []string{"valkey-all", "all"} }
-
 // NewStorage makes the endpoints. The scheme must know the group.
-func NewStorage(scheme *runtime.Scheme, options generic.RESTOptionsGetter) (Storage, error) {
-	store, status, err := resource.NewStore(resource.Definition{
-		Singular:       "valkey",
-		Plural:         "valkeys",
-		New:            func() runtime.Object { return &api.Valkey{} },
-		NewList:        func() runtime.Object { return &api.ValkeyList{} },
-		Strategy:       valkey.NewStrategy(scheme),
-		StatusStrategy: valkey.NewStatusStrategy(scheme),
-		Attributes:     valkey.Attributes,
-		Table:          valkey.NewTable(clock.RealClock{}),
+func NewStorage(scheme *runtime.Scheme, options generic.RESTOptionsGetter, others valkey.Others) (Storage, error) {
+	monitors := &valkey.MonitorNames{}
+	main, status, err := resource.NewREST(scheme, resource.Definition[*api.Valkey, api.ValkeySpec, api.ValkeyStatus]{
+		Singular:      "valkey",
+		Plural:        "valkeys",
+		ShortName:     "vk",
+		New:           func() runtime.Object { return &api.Valkey{} },
+		NewList:       func() runtime.Object { return &api.ValkeyList{} },
+		Kind:          valkey.NewKind(others, monitors),
+		Table:         valkey.NewTable(clock.RealClock{}),
+		IndexedFields: []string{stored.MonitorField},
 	}, options)
 	if err != nil {
 		return Storage{}, err
 	}
-	return Storage{Valkey: &REST{store}, Status: status, Scale: resource.NewScaleREST(store, scalable)}, nil
+	return Storage{Valkey: &REST{main, monitors}, Status: status, Scale: resource.NewScaleREST(main.Store, scalable)}, nil
+}
+
+// Create makes a Valkey. Those that would take one monitor name take turns.
+func (r *REST) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	ctx, write := r.monitors.Begin(ctx)
+	created, err := r.REST.Create(ctx, object, validate, options)
+	write.End(written(created, err))
+	return created, err
+}
+
+// Update changes a Valkey, or makes it where forceAllowCreate says so. Those that would take one monitor name take turns.
+func (r *REST) Update(ctx context.Context, name string, object rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
+	ctx, write := r.monitors.Begin(ctx)
+	updated, created, err := r.REST.Update(ctx, name, object, createValidation, updateValidation, forceAllowCreate, options)
+	write.End(written(updated, err))
+	return updated, created, err
+}
+
+func written(object runtime.Object, err error) metav1.Object {
+	if valkey, ok := object.(*api.Valkey); ok && err == nil {
+		return valkey
+	}
+	return nil
 }
 
 func scalable(stored runtime.Object) (resource.Scalable, error) {

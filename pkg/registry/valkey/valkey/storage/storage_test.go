@@ -18,18 +18,27 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	api "github.com/valkeykube/valkeykube/pkg/apis/valkey"
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/registrytest"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/stored"
 )
+
+// alone are Valkeys in a world without ValkeySentinels.
+type alone struct{ *stored.Reader }
+
+func (alone) CachedSentinels(context.Context) ([]*v1alpha1.ValkeySentinel, error) { return nil, nil }
 
 func newStorage(t *testing.T) Storage {
 	t.Helper()
 	scheme := registrytest.Scheme()
-	storage, err := NewStorage(scheme, registrytest.Options(t, scheme, "valkeys"))
+	objects := &stored.Reader{}
+	storage, err := NewStorage(scheme, registrytest.Options(t, scheme, "valkeys"), alone{objects})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(storage.Valkey.Destroy)
+	objects.ValkeyStore = storage.Valkey
 	return storage
 }
 

@@ -6,8 +6,6 @@ package storage
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
-	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/utils/clock"
 
 	api "github.com/valkeykube/valkeykube/pkg/apis/valkey"
@@ -17,40 +15,20 @@ import (
 
 // Storage is the endpoints of valkeynodes that are backed by etcd.
 type Storage struct {
-	ValkeyNode *REST
+	ValkeyNode *resource.REST
 	Status     *resource.StatusREST
 }
 
-// REST is the main endpoint.
-type REST struct {
-	*genericregistry.Store
-}
-
-var (
-	_ rest.ShortNamesProvider = (*REST)(nil)
-	_ rest.CategoriesProvider = (*REST)(nil)
-)
-
-// ShortNames are what kubectl takes for valkeynodes.
-func (r *REST) ShortNames() []string { return []string{"vkn"} }
-
-// Categories are the groups of resources that valkeynodes belong to.
-func (r *REST) Categories() []string { return []string{"valkey-all", "all"} }
-
 // NewStorage makes the endpoints. The scheme must know the group.
 func NewStorage(scheme *runtime.Scheme, options generic.RESTOptionsGetter) (Storage, error) {
-	store, status, err := resource.NewStore(resource.Definition{
-		Singular:       "valkeynode",
-		Plural:         "valkeynodes",
-		New:            func() runtime.Object { return &api.ValkeyNode{} },
-		NewList:        func() runtime.Object { return &api.ValkeyNodeList{} },
-		Strategy:       valkeynode.NewStrategy(scheme),
-		StatusStrategy: valkeynode.NewStatusStrategy(scheme),
-		Attributes:     valkeynode.Attributes,
-		Table:          valkeynode.NewTable(clock.RealClock{}),
+	main, status, err := resource.NewREST(scheme, resource.Definition[*api.ValkeyNode, api.ValkeyNodeSpec, api.ValkeyNodeStatus]{
+		Singular:  "valkeynode",
+		Plural:    "valkeynodes",
+		ShortName: "vkn",
+		New:       func() runtime.Object { return &api.ValkeyNode{} },
+		NewList:   func() runtime.Object { return &api.ValkeyNodeList{} },
+		Kind:      valkeynode.NewKind(),
+		Table:     valkeynode.NewTable(clock.RealClock{}),
 	}, options)
-	if err != nil {
-		return Storage{}, err
-	}
-	return Storage{ValkeyNode: &REST{store}, Status: status}, nil
+	return Storage{ValkeyNode: main, Status: status}, err
 }

@@ -8,8 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
-	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
-	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/utils/clock"
 
 	api "github.com/valkeykube/valkeykube/pkg/apis/valkey"
@@ -19,43 +17,26 @@ import (
 
 // Storage is the endpoints of valkeysentinels that are backed by etcd.
 type Storage struct {
-	ValkeySentinel *REST
+	ValkeySentinel *resource.REST
 	Status         *resource.StatusREST
 	Scale          *resource.ScaleREST
 }
 
-// REST is the main endpoint.
-type REST struct {
-	*genericregistry.Store
-}
-
-var (
-	_ rest.ShortNamesProvider = (*REST)(nil)
-	_ rest.CategoriesProvider = (*REST)(nil)
-)
-
-// ShortNames are what kubectl takes for valkeysentinels.
-func (r *REST) ShortNames() []string { return []string{"vks"} }
-
-// Categories are the groups of resources that valkeysentinels belong to.
-func (r *REST) Categories() []string { return []string{"valkey-all", "all"} }
-
 // NewStorage makes the endpoints. The scheme must know the group.
-func NewStorage(scheme *runtime.Scheme, options generic.RESTOptionsGetter) (Storage, error) {
-	store, status, err := resource.NewStore(resource.Definition{
-		Singular:       "valkeysentinel",
-		Plural:         "valkeysentinels",
-		New:            func() runtime.Object { return &api.ValkeySentinel{} },
-		NewList:        func() runtime.Object { return &api.ValkeySentinelList{} },
-		Strategy:       valkeysentinel.NewStrategy(scheme),
-		StatusStrategy: valkeysentinel.NewStatusStrategy(scheme),
-		Attributes:     valkeysentinel.Attributes,
-		Table:          valkeysentinel.NewTable(clock.RealClock{}),
+func NewStorage(scheme *runtime.Scheme, options generic.RESTOptionsGetter, others valkeysentinel.Others) (Storage, error) {
+	main, status, err := resource.NewREST(scheme, resource.Definition[*api.ValkeySentinel, api.ValkeySentinelSpec, api.ValkeySentinelStatus]{
+		Singular:  "valkeysentinel",
+		Plural:    "valkeysentinels",
+		ShortName: "vks",
+		New:       func() runtime.Object { return &api.ValkeySentinel{} },
+		NewList:   func() runtime.Object { return &api.ValkeySentinelList{} },
+		Kind:      valkeysentinel.NewKind(others),
+		Table:     valkeysentinel.NewTable(clock.RealClock{}),
 	}, options)
 	if err != nil {
 		return Storage{}, err
 	}
-	return Storage{ValkeySentinel: &REST{store}, Status: status, Scale: resource.NewScaleREST(store, scalable)}, nil
+	return Storage{ValkeySentinel: main, Status: status, Scale: resource.NewScaleREST(main.Store, scalable)}, nil
 }
 
 func scalable(stored runtime.Object) (resource.Scalable, error) {

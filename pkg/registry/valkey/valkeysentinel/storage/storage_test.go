@@ -4,6 +4,7 @@
 package storage
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -14,14 +15,21 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	api "github.com/valkeykube/valkeykube/pkg/apis/valkey"
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/registrytest"
 )
 
+// alone is a world without other objects.
+type alone struct{}
+
+func (alone) CachedValkeys(context.Context) ([]v1alpha1.Valkey, error)            { return nil, nil }
+func (alone) CachedSentinels(context.Context) ([]*v1alpha1.ValkeySentinel, error) { return nil, nil }
+
 func newStorage(t *testing.T) Storage {
 	t.Helper()
 	scheme := registrytest.Scheme()
-	storage, err := NewStorage(scheme, registrytest.Options(t, scheme, "valkeysentinels"))
+	storage, err := NewStorage(scheme, registrytest.Options(t, scheme, "valkeysentinels"), alone{})
 	if err != nil {
 		t.Fatal(err)
 	}
