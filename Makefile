@@ -10,8 +10,9 @@ export PATH := $(KUBE_BIN):$(PATH)
 # One set of build flags for everything, so that binaries, tests and checks share the build cache.
 export CGO_ENABLED := 0
 export GOFLAGS := $(shell go env GOFLAGS) -trimpath
-# Go records the version itself. The one of k8s.io/component-base must stay as it is: the libraries take it for the Kubernetes version.
-GOBUILD := go build -ldflags "-s -w"
+# Our version alone is stamped. The one of k8s.io/component-base must stay as it is: the libraries take it for the Kubernetes version.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+GOBUILD := go build -ldflags "-s -w -X github.com/valkeykube/valkeykube/pkg/version.stamped=$(VERSION)"
 
 .DEFAULT_GOAL := help
 

@@ -6,6 +6,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -54,6 +55,21 @@ func waitForCoreAPI(ctx context.Context, options *Options) error {
 	})
 }
 
+// recognise answers nobody before the aggregator can be told from others.
+func (s *Server) recognise(config *genericapiserver.RecommendedConfig) {
+	headers := config.Authentication.RequestHeaderConfig
+	if headers == nil {
+		return
+	}
+	gate := &recognition{bundle: headers.CAContentProvider.CurrentCABundleContent}
+	s.background = append(s.background, gate.Run)
+	config.AddReadyzChecks(gate)
+	chain := config.BuildHandlerChainFunc
+	config.BuildHandlerChainFunc = func(handler http.Handler, config *genericapiserver.Config) http.Handler {
+		return gate.Filter(chain(handler, config))
+	}
+}
+
 // guardStore keeps a store from being served that is not the one on record.
 func (s *Server) guardStore(options *Options, config *genericapiserver.RecommendedConfig) error {
 	kubeClient, err := kubernetes.NewForConfig(config.ClientConfig)
@@ -66,7 +82,7 @@ func (s *Server) guardStore(options *Options, config *genericapiserver.Recommend
 	}
 	s.closers = append(s.closers, func() { _ = client.Close() })
 	guard := storeidentity.New(storeidentity.NewEtcd(client, StoragePrefix), storeidentity.NewConfigMap(kubeClient.CoreV1().ConfigMaps(options.Namespace)))
-	s.background = guard.Run
+	s.background = append(s.background, guard.Run)
 	config.AddReadyzChecks(guard)
 	withFilter(config, guard.Filter)
 	return nil

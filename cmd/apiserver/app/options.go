@@ -146,6 +146,9 @@ func (o *Options) Validate() error {
 	if o.Namespace == "" {
 		errs = append(errs, errors.New("--namespace must be set"))
 	}
+	if err := logsapi.Validate(o.Logs, utilfeature.DefaultFeatureGate, nil).ToAggregate(); err != nil {
+		errs = append(errs, err.Errors()...)
+	}
 	errs = append(errs, o.Run.Validate()...)
 	errs = append(errs, o.registry.Validate()...)
 	// Whether etcd servers are named is ours to judge.

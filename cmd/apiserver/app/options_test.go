@@ -51,7 +51,7 @@ func TestNamedEtcdServersAreUsed(t *testing.T) {
 
 func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
 	err := parsed(t, "--data-dir=", "--embedded-etcd-quota-bytes=-1", "--cluster-domain=", "--namespace=",
-		"--storage-media-type=text/plain", "--secure-port=70000", "--max-requests-inflight=-1").Validate()
+		"--storage-media-type=text/plain", "--secure-port=70000", "--max-requests-inflight=-1", "--logging-format=poem").Validate()
 	if err == nil {
 		t.Fatal("valid")
 	}
@@ -59,6 +59,7 @@ func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
 		"--data-dir must be set, or --etcd-servers", "--embedded-etcd-quota-bytes must not be negative, it is -1",
 		"--cluster-domain must be set", "--namespace must be set", `--storage-media-type "text/plain" invalid`,
 		"--secure-port 70000 must be between", "--max-requests-inflight can not be negative",
+		`Invalid value: "poem": Unsupported log format`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)

@@ -6,9 +6,11 @@ package app
 import (
 	"context"
 	"errors"
-	"runtime/debug"
+	"fmt"
+	"runtime"
 
 	"github.com/spf13/cobra"
+	etcdversion "go.etcd.io/etcd/api/v3/version"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	cliflag "k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/cli/globalflag"
@@ -17,7 +19,10 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	"k8s.io/component-base/term"
+	baseversion "k8s.io/component-base/version"
 	"k8s.io/klog/v2"
+
+	"github.com/valkeykube/valkeykube/pkg/version"
 )
 
 // NewCommand is the command line. It runs until ctx ends, and then ends requests and storage in order.
@@ -29,21 +34,21 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		Long: "Serves the API group valkey.io behind the aggregator of a Kubernetes API server.\n\n" +
 			"Without --etcd-servers it keeps its objects in an etcd of its own, in --data-dir.",
 		SilenceUsage: true,
-		Version:      version(),
+		Version:      longVersion(),
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			return options.registry.Set()
 		},
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := logsapi.ValidateAndApply(options.Logs, utilfeature.DefaultFeatureGate); err != nil {
-				return err
-			}
-			cliflag.PrintFlags(command.Flags())
 			if err := options.Complete(); err != nil {
 				return err
 			}
 			if err := options.Validate(); err != nil {
 				return err
 			}
+			if err := logsapi.ValidateAndApply(options.Logs, utilfeature.DefaultFeatureGate); err != nil {
+				return err
+			}
+			cliflag.PrintFlags(command.Flags())
 			return Run(command.Context(), options)
 		},
 		Args: cobra.NoArgs,
@@ -61,7 +66,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 
 // Run serves until ctx ends. The options must be complete and valid.
 func Run(ctx context.Context, options *Options) error {
-	klog.FromContext(ctx).Info("Starting", "version", version())
+	klog.FromContext(ctx).Info("Starting", "version", version.String())
 	server, err := Build(ctx, options)
 	if err != nil {
 		return err
@@ -83,8 +88,8 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		}()
 	}
-	if s.background != nil {
-		go s.background(ctx)
+	for _, run := range s.background {
+		go run(ctx)
 	}
 	if err := s.Generic.PrepareRun().RunWithContext(ctx); err != nil {
 		return err
@@ -95,10 +100,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return nil
 }
 
-// version is that of the module, as Go recorded it.
-func version() string {
-	if build, ok := debug.ReadBuildInfo(); ok {
-		return build.Main.Version
-	}
-	return "unknown"
+// longVersion is what --version says.
+func longVersion() string {
+	return fmt.Sprintf("%s (Kubernetes libraries %s, etcd %s, %s)", version.String(), baseversion.DefaultKubeBinaryVersion, etcdversion.Version, runtime.Version())
 }

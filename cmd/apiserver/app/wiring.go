@@ -21,7 +21,7 @@ type Server struct {
 	*apiserver.Server
 
 	etcd       *embeddedetcd.Server
-	background func(context.Context)
+	background []func(context.Context)
 	closers    []func()
 }
 
@@ -62,6 +62,7 @@ func (s *Server) build(ctx context.Context, options *Options) error {
 		return err
 	}
 	if !options.Standalone {
+		s.recognise(config.Generic)
 		if err := s.guardStore(options, config.Generic); err != nil {
 			return err
 		}

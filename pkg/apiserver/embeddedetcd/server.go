@@ -149,7 +149,9 @@ func configuration(directory string, quotaBytes int64) (*embed.Config, error) {
 	config.Name = "valkey-apiserver"
 	config.Dir = filepath.Join(directory, memberDirectory)
 	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	// For a peer's listener etcd looks at the host alone. Without one it would listen on an abstract socket, and then, at the end, try to
+	// remove a file of that socket's name: where the file system is read-only that fails, and etcd never stops.
+	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{{Scheme: peer.Scheme, Host: peer.Path}}, []url.URL{peer}
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	config.QuotaBackendBytes = quotaBytes
 	// The API server compacts; a second mechanism would take revisions away that its watchers still need.

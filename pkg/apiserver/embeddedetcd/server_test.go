@@ -38,8 +38,19 @@ func TestWhatWasWrittenIsThereAfterARestart(t *testing.T) {
 	if _, err := client.Put(t.Context(), "key", "value"); err != nil {
 		t.Fatal(err)
 	}
+	sockets := []string{filepath.Join(directory, clientSocket), filepath.Join(directory, peerSocket)}
+	for _, socket := range sockets {
+		if info, err := os.Stat(socket); err != nil || info.Mode().Type() != os.ModeSocket {
+			t.Errorf("it does not listen on %s: %v", socket, err)
+		}
+	}
 	server.Close()
 	server.Close()
+	for _, socket := range sockets {
+		if _, err := os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", socket, err)
+		}
+	}
 	select {
 	case <-server.Stopped():
 	case <-time.After(10 * time.Second):
