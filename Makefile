@@ -48,6 +48,12 @@ deploy: ## Install the product into the cluster of $KUBECONFIG, or of CLUSTER
 undeploy: ## Take the product out of that cluster again; the data of its store go too
 	hack/deploy.sh remove
 
+backup: ## Write a snapshot of the store in the cluster of $KUBECONFIG: make backup FILE=snapshot.db
+	hack/backup.sh $(or $(FILE),$(error FILE is not set))
+
+restore: ## Put a snapshot back: make restore FILE=snapshot.db
+	hack/restore.sh $(or $(FILE),$(error FILE is not set))
+
 $(CLUSTER_BIN): FORCE
 	@mkdir -p $(dir $@) && cd hack/cluster && go build -buildvcs=false -o $@ .
 
@@ -84,4 +90,4 @@ help: ## This help
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_ -]+:.*## / {printf "  %-32s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 FORCE:
-.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy build generate verify lint binaries unit integration e2e help FORCE
+.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy backup restore build generate verify lint binaries unit integration e2e help FORCE

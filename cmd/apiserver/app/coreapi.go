@@ -90,15 +90,11 @@ func (s *Server) guardStore(options *Options, config *genericapiserver.Recommend
 
 func etcdClient(options *Options) (*clientv3.Client, error) {
 	transport := options.Recommended.Etcd.StorageConfig.Transport
-	config := clientv3.Config{Endpoints: transport.ServerList, DialTimeout: 5 * time.Second}
-	if transport.TrustedCAFile != "" || transport.CertFile != "" {
-		tls, err := etcdTLS(transport)
-		if err != nil {
-			return nil, err
-		}
-		config.TLS = tls
+	certificates, err := etcdTLS(transport)
+	if err != nil {
+		return nil, err
 	}
-	client, err := clientv3.New(config)
+	client, err := clientv3.New(clientv3.Config{Endpoints: transport.ServerList, DialTimeout: 5 * time.Second, TLS: certificates})
 	if err != nil {
 		return nil, fmt.Errorf("client of etcd: %w", err)
 	}

@@ -11,7 +11,11 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 )
 
+// etcdTLS is nil where no certificates are named.
 func etcdTLS(config storagebackend.TransportConfig) (*tls.Config, error) {
+	if config.TrustedCAFile == "" && config.CertFile == "" {
+		return nil, nil
+	}
 	info := transport.TLSInfo{CertFile: config.CertFile, KeyFile: config.KeyFile, TrustedCAFile: config.TrustedCAFile}
 	tlsConfig, err := info.ClientConfig()
 	if err != nil {

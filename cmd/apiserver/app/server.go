@@ -54,6 +54,7 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		Args: cobra.NoArgs,
 	}
 	command.SetContext(ctx)
+	command.AddCommand(newEtcdCommand())
 	sections := options.Flags()
 	globalflag.AddGlobalFlags(sections.FlagSet("global"), command.Name())
 	for _, section := range sections.FlagSets {

@@ -55,6 +55,7 @@ func (s *Server) build(ctx context.Context, options *Options) error {
 		}
 		s.etcd = etcd
 		s.closers = append(s.closers, etcd.Close)
+		s.background = append(s.background, etcd.Maintain)
 		options.Recommended.Etcd.StorageConfig.Transport.ServerList = []string{etcd.Endpoint()}
 	}
 	config := apiserver.NewConfig()
@@ -66,6 +67,9 @@ func (s *Server) build(ctx context.Context, options *Options) error {
 		if err := s.guardStore(options, config.Generic); err != nil {
 			return err
 		}
+	}
+	if s.etcd != nil {
+		withFilter(config.Generic, fullStore{s.etcd}.Filter)
 	}
 	lives, err := s.live(options, config.Generic)
 	if err != nil {

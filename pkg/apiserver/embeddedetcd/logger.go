@@ -16,7 +16,8 @@ func newLogger() *zap.Logger {
 	encoder := zap.NewProductionEncoderConfig()
 	encoder.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(encoder), zapcore.Lock(os.Stderr), zapcore.WarnLevel)
-	return zap.New(withoutNoise{core}).Named("etcd")
+	// What is fatal ends the process either way; as a panic it can be told to a person first.
+	return zap.New(withoutNoise{core}, zap.WithFatalHook(zapcore.WriteThenPanic)).Named("etcd")
 }
 
 // Each regular start or end of an embedded etcd logs these.

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
@@ -21,6 +22,7 @@ const (
 	// A unix socket's path may be no longer than this on Linux.
 	longestSocketPath = 107
 
+	memberName      = "valkey-apiserver"
 	memberDirectory = "etcd"
 	clientSocket    = "client.sock"
 	peerSocket      = "peer.sock"
@@ -44,6 +46,7 @@ type Server struct {
 	etcd     *embed.Etcd
 	lock     *os.File
 	endpoint string
+	quota    int64
 	closing  sync.Once
 }
 
@@ -62,12 +65,38 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	etcd, err := embed.StartEtcd(config)
+	etcd, err := startEtcd(config)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start etcd in %s: %w", directory, err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("start etcd in %s: %w. If its data are damaged, they are of no use any more: restore a snapshot with "+
+			"\"valkey-apiserver etcd restore --data-dir %s --from FILE --replace\", which keeps them aside", directory, err, directory), lock.Close())
 	}
-	server := &Server{etcd: etcd, lock: lock, endpoint: config.ListenClientUrls[0].String()}
+	server := &Server{etcd: etcd, lock: lock, endpoint: config.ListenClientUrls[0].String(), quota: quotaOf(config)}
 	return server, server.waitUntilReady(ctx)
+}
+
+// startEtcd turns what etcd panics over, or would end the process for, into an error: damaged data.
+func startEtcd(config *embed.Config) (etcd *embed.Etcd, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("%v", reason)
+		}
+	}()
+	if err := checkDatabase(filepath.Join(config.Dir, "member", "snap", "db")); err != nil {
+		return nil, err
+	}
+	return embed.StartEtcd(config)
+}
+
+// checkDatabase opens the database as etcd will: etcd itself ends the process when it cannot.
+func checkDatabase(path string) error {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	database, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: lockPeriod})
+	if err != nil {
+		return fmt.Errorf("database %s: %w", path, err)
+	}
+	return database.Close()
 }
 
 func (s *Server) waitUntilReady(ctx context.Context) error {
@@ -146,7 +175,7 @@ func configuration(directory string, quotaBytes int64) (*embed.Config, error) {
 		return nil, err
 	}
 	config := embed.NewConfig()
-	config.Name = "valkey-apiserver"
+	config.Name = memberName
 	config.Dir = filepath.Join(directory, memberDirectory)
 	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
 	// For a peer's listener etcd looks at the host alone. Without one it would listen on an abstract socket, and then, at the end, try to

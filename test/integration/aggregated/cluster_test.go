@@ -235,7 +235,12 @@ func (c *cluster) options(t *testing.T, dataDir string, etcdServers ...string) *
 // serve runs our server until stop is called, which returns when it has ended and its port is free again for the next.
 func (c *cluster) serve(t *testing.T, dataDir string, etcdServers ...string) (stop func()) {
 	t.Helper()
-	options := c.options(t, dataDir, etcdServers...)
+	return c.serveOptions(t, c.options(t, dataDir, etcdServers...))
+}
+
+// serveOptions is serve with options that differ from the usual ones.
+func (c *cluster) serveOptions(t *testing.T, options *app.Options) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	server, err := app.Build(ctx, options)
 	if err != nil {
