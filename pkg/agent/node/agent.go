@@ -54,6 +54,7 @@ func Run(options Options, signals *process.Signals) (int, error) {
 	names, err := resolver.Start(resolver.Options{
 		Listen: options.DNSListen, Upstreams: settings.DNS.Upstreams, ClusterDomain: settings.DNS.ClusterDomain,
 		Known: known(set.self.Host, options.PodIP), File: filepath.Join(options.RunDir, fileNames), Log: options.Log,
+		Names: options.hosts,
 	})
 	if err != nil {
 		return 1, err

@@ -108,6 +108,19 @@ func (o Options) settings() (boot.Node, error) {
 	return settings, fmt.Errorf("boot settings in %s: %w", path, err)
 }
 
+// hosts are all whom the node speaks to, by the settings as they are now.
+func (o Options) hosts() []string {
+	settings, err := o.settings()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, endpoint := range append(settings.Members, settings.Sentinels...) {
+		names = append(names, endpoint.Host)
+	}
+	return names
+}
+
 // credentials of the agent's user on data nodes. A node that was made by hand has none.
 func (o Options) credentials() valkeyclient.Credentials {
 	return o.login(naming.UserAgent, naming.UserAgent)

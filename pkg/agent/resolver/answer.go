@@ -5,14 +5,11 @@ package resolver
 
 import (
 	"context"
-	"errors"
 	"net"
 	"time"
 
 	"github.com/miekg/dns"
 )
-
-var errNoUpstream = errors.New("no DNS server is configured")
 
 // serve answers one request from the network.
 func (r *Resolver) serve(writer dns.ResponseWriter, request *dns.Msg) {
@@ -46,12 +43,21 @@ func (r *Resolver) Resolve(ctx context.Context, request *dns.Msg) *dns.Msg {
 		r.flights.DoChan(key.String(), func() (any, error) { return r.ask(question) })
 		return r.fromMemory(request, key)
 	}
+	flight := r.flights.DoChan(key.String(), func() (any, error) { return r.ask(question) })
+	// What is remembered need not be waited for: whoever asks may be the main thread of a server.
+	var patience <-chan time.Time
+	if r.memory.remembered(key) != nil {
+		timer := time.NewTimer(r.options.Patience)
+		defer timer.Stop()
+		patience = timer.C
+	}
 	select {
-	case result := <-r.flights.DoChan(key.String(), func() (any, error) { return r.ask(question) }):
+	case result := <-flight:
 		if result.Err == nil {
 			answer := result.Val.(*answer)
 			return replyTo(request, answer, answer.ttl)
 		}
+	case <-patience:
 	case <-ctx.Done():
 	}
 	return r.fromMemory(request, key)
@@ -64,7 +70,7 @@ func (r *Resolver) fromMemory(request *dns.Msg, key key) *dns.Msg {
 		return replyTo(request, remembered, staleTTL)
 	}
 	other := map[uint16]uint16{dns.TypeA: dns.TypeAAAA, dns.TypeAAAA: dns.TypeA}[key.kind]
-	if other != 0 && r.memory.remembered(keyWith(key, other)) != nil {
+	if known := r.memory.remembered(keyWith(key, other)); other != 0 && known != nil && len(known.records) > 0 {
 		return replyTo(request, &answer{}, staleTTL)
 	}
 	return refusal(request, dns.RcodeServerFailure)
@@ -100,37 +106,6 @@ func (r *Resolver) isSilent(now time.Time) bool {
 	return now.Before(r.silent)
 }
 
-// ask puts the question upstream and remembers what comes. Only an answer that says something about the name counts: after
-// SERVFAIL, REFUSED and the like the next upstream is asked.
-func (r *Resolver) ask(question dns.Question) (*answer, error) {
-	r.mu.Lock()
-	first := r.first
-	r.mu.Unlock()
-	err := errNoUpstream
-	for try := range max(r.options.Tries, len(r.upstreams)) {
-		if len(r.upstreams) == 0 {
-			break
-		}
-		index := (first + try) % len(r.upstreams)
-		var reply *dns.Msg
-		if reply, err = r.exchange(question, r.upstreams[index]); err != nil {
-			continue
-		}
-		r.heard(index)
-		answer := r.answerFrom(reply)
-		r.memory.learn(keyOf(question), answer, time.Now())
-		return answer, nil
-	}
-	r.mu.Lock()
-	wasSilent := !r.silent.IsZero()
-	r.silent = time.Now().Add(restAfterSilence)
-	r.mu.Unlock()
-	if !wasSilent {
-		r.options.Log.Warn("DNS servers do not answer: serving what is remembered", "name", question.Name, "err", err)
-	}
-	return nil, err
-}
-
 // heard notes that an upstream answered.
 func (r *Resolver) heard(index int) {
 	r.mu.Lock()
@@ -140,29 +115,6 @@ func (r *Resolver) heard(index int) {
 	if wasSilent {
 		r.options.Log.Info("DNS servers answer again")
 	}
-}
-
-type rcodeError int
-
-func (e rcodeError) Error() string { return dns.RcodeToString[int(e)] }
-
-func (r *Resolver) exchange(question dns.Question, upstream string) (*dns.Msg, error) {
-	request := new(dns.Msg)
-	request.Id, request.RecursionDesired, request.Question = dns.Id(), true, []dns.Question{question}
-	request.SetEdns0(1232, false)
-	client := dns.Client{Net: "udp", Timeout: r.options.Timeout}
-	reply, _, err := client.Exchange(request, upstream)
-	if err == nil && reply.Truncated {
-		client.Net = "tcp"
-		reply, _, err = client.Exchange(request, upstream)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if reply.Rcode != dns.RcodeSuccess && reply.Rcode != dns.RcodeNameError {
-		return nil, rcodeError(reply.Rcode)
-	}
-	return reply, nil
 }
 
 // answerFrom bounds for how long the answer holds.

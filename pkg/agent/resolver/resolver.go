@@ -30,10 +30,15 @@ type Options struct {
 	Known map[string][]netip.Addr
 	// File keeps what is remembered across a restart of the container. Empty: it does not.
 	File string
-	// Timeout bounds one try at one upstream. Default 250 ms.
+	// Names are hosts below ClusterDomain whose addresses are kept in memory before anybody asks: those of the set. Asked for again and
+	// again, since the set may change. Optional.
+	Names func() []string
+	// Timeout is how long the upstreams have for one question before they count as silent. Default 1 s.
 	Timeout time.Duration
-	// Tries is how often upstreams are asked before they count as silent. Default 2.
-	Tries int
+	// HedgeAfter is after how long without an answer the question is put once more, beside the first. Default 100 ms.
+	HedgeAfter time.Duration
+	// Patience is how long the upstreams are waited for where an answer is remembered. Default 150 ms.
+	Patience time.Duration
 	// MaxTTL bounds how long an answer is given without asking again. Default 5 s.
 	MaxTTL time.Duration
 	// Log is for what people should know. Default: discards.
@@ -50,6 +55,8 @@ const (
 	staleTTL = 1
 	// saveEvery is how often changes are written to the file at most.
 	saveEvery = time.Second
+	// minTries is how often is asked at least, where upstreams refuse.
+	minTries = 2
 )
 
 // Resolver is a running stub resolver.
@@ -83,6 +90,9 @@ func Start(options Options) (*Resolver, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	r.done.Go(func() { r.keepFile(ctx) })
+	if options.Names != nil {
+		r.done.Go(func() { r.keepNames(ctx) })
+	}
 	return r, nil
 }
 
@@ -91,10 +101,13 @@ func (o Options) withDefaults() Options {
 		o.Listen = "127.0.0.1:53"
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = 250 * time.Millisecond
+		o.Timeout = time.Second
 	}
-	if o.Tries <= 0 {
-		o.Tries = 2
+	if o.HedgeAfter <= 0 {
+		o.HedgeAfter = 100 * time.Millisecond
+	}
+	if o.Patience <= 0 {
+		o.Patience = 150 * time.Millisecond
 	}
 	if o.MaxTTL <= 0 {
 		o.MaxTTL = 5 * time.Second

@@ -34,21 +34,15 @@ type upstream struct {
 	records map[string][]string // by name and kind
 	rcode   int                 // for everything, unless success
 	hangs   bool
+	loses   int // so many questions more are not answered
 	asked   map[string]int
 }
 
 func startUpstream(t *testing.T) *upstream {
 	t.Helper()
 	u := &upstream{t: t, records: map[string][]string{}, asked: map[string]int{}}
-	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	packets, streams := listenBoth(t)
 	u.address = packets.LocalAddr().String()
-	streams, err := net.Listen("tcp", u.address)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, server := range []*dns.Server{{PacketConn: packets}, {Listener: streams}} {
 		server.Handler = dns.HandlerFunc(u.answer)
 		started := make(chan struct{})
@@ -59,6 +53,26 @@ func startUpstream(t *testing.T) *upstream {
 	}
 	t.Cleanup(u.die)
 	return u
+}
+
+// listenBoth finds a port that is free for UDP and for TCP.
+func listenBoth(t *testing.T) (net.PacketConn, net.Listener) {
+	t.Helper()
+	var failure error
+	for range 20 {
+		packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams, err := net.Listen("tcp", packets.LocalAddr().String())
+		if err == nil {
+			return packets, streams
+		}
+		failure = err
+		_ = packets.Close()
+	}
+	t.Fatal(failure)
+	return nil, nil
 }
 
 func (u *upstream) die() {
@@ -104,6 +118,10 @@ func (u *upstream) answer(writer dns.ResponseWriter, request *dns.Msg) {
 	kind := dns.TypeToString[question.Qtype]
 	u.asked[question.Name+" "+kind]++
 	if u.hangs {
+		return
+	}
+	if u.loses > 0 {
+		u.loses--
 		return
 	}
 	reply := new(dns.Msg).SetReply(request)
@@ -235,8 +253,13 @@ func TestSilentUpstream(t *testing.T) {
 			expect(t, r, dns.TypeAAAA, "NOERROR")
 			r.expire()
 			silence(u)
-			if reply, took := query(t, r, dns.TypeA); text(reply) != "NOERROR 10.0.0.1" || took > 2*time.Second {
+			if reply, took := query(t, r, dns.TypeA); text(reply) != "NOERROR 10.0.0.1" || took > time.Second {
 				t.Errorf("got %q in %s", text(reply), took)
+			}
+			for deadline := time.Now().Add(10 * time.Second); r.silentUntil().IsZero(); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the silence is not noticed")
+				}
 			}
 			// From then on nobody waits, for whatever name.
 			if reply, took := query(t, r, dns.TypeAAAA); text(reply) != "NOERROR" || took > 150*time.Millisecond {
@@ -301,17 +324,78 @@ func TestTheEndOfASilenceIsNoticedInTheBackground(t *testing.T) {
 	expect(t, r, dns.TypeA, "NOERROR 10.0.0.1")
 	u.set("A", host+". 30 IN A 10.0.0.2")
 	u.behave(dns.RcodeSuccess, false)
+	eventually(t, r, "NOERROR 10.0.0.2")
+}
+
+// Behind one address stand several servers, most of which are gone: every question is a draw.
+func TestALostQuestionIsPutAgain(t *testing.T) {
+	u := startUpstream(t)
+	u.set("A", host+". 30 IN A 10.0.0.1")
+	u.loses = 4
+	r := start(t, Options{Upstreams: []string{u.address}, HedgeAfter: 20 * time.Millisecond})
+	expect(t, r, dns.TypeA, "NOERROR 10.0.0.1")
+	if !r.silentUntil().IsZero() {
+		t.Error("the upstream counts as silent")
+	}
+}
+
+// What is remembered is given at once when the upstreams are slow, and corrected behind the asker's back.
+func TestWhatIsRememberedIsNotWaitedFor(t *testing.T) {
+	u := startUpstream(t)
+	u.set("A", host+". 30 IN A 10.0.0.1")
+	r := start(t, Options{Upstreams: []string{u.address}, Patience: 10 * time.Millisecond, HedgeAfter: 300 * time.Millisecond, Timeout: 5 * time.Second})
+	expect(t, r, dns.TypeA, "NOERROR 10.0.0.1")
+	u.mu.Lock()
+	u.loses = 1
+	u.mu.Unlock()
+	u.set("A", host+". 30 IN A 10.0.0.2")
+	r.expire()
+	if reply, took := query(t, r, dns.TypeA); text(reply) != "NOERROR 10.0.0.1" || took > 250*time.Millisecond {
+		t.Errorf("got %q in %s", text(reply), took)
+	}
+	eventually(t, r, "NOERROR 10.0.0.2")
+}
+
+// A name that nobody has asked for yet is known when the upstreams fall silent.
+func TestNamesOfTheSetAreKnownBeforeTheyAreNeeded(t *testing.T) {
+	u := startUpstream(t)
+	u.set("A", host+". 30 IN A 10.0.0.1")
+	r := start(t, Options{Upstreams: []string{u.address}, Names: func() []string { return []string{host, "v-1.svc." + zone} }})
+	deadline := time.Now().Add(10 * time.Second)
+	for r.memory.remembered(key{host + ".", dns.TypeA}) == nil {
+		if time.Now().After(deadline) {
+			t.Fatal("the name was not asked for")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	u.behave(dns.RcodeSuccess, true)
+	r.expire()
+	expect(t, r, dns.TypeA, "NOERROR 10.0.0.1")
+	if asked := u.count(); asked > 8 {
+		t.Errorf("%d questions for two names", asked)
+	}
+}
+
+// eventually waits for another answer.
+func eventually(t *testing.T, r *Resolver, want string) {
+	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		reply, _ := query(t, r, dns.TypeA)
-		if text(reply) == "NOERROR 10.0.0.2" {
+		if text(reply) == want {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("still %q", text(reply))
+			t.Fatalf("still %q, want %q", text(reply), want)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+func (r *Resolver) silentUntil() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.silent
 }
 
 func TestTheSecondUpstreamAnswersForTheFirst(t *testing.T) {

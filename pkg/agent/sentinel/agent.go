@@ -66,6 +66,7 @@ func Run(options Options, signals *process.Signals) (int, error) {
 	names, err := resolver.Start(resolver.Options{
 		Listen: options.DNSListen, Upstreams: settings.DNS.Upstreams, ClusterDomain: settings.DNS.ClusterDomain,
 		Known: known(me.Host, options.PodIP), File: filepath.Join(options.RunDir, fileNames), Log: options.Log,
+		Names: func() []string { return hosts(options.ConfigDir) },
 	})
 	if err != nil {
 		return 1, err
@@ -96,6 +97,24 @@ func readSettings(dir string) (boot.Sentinel, error) {
 		return boot.Sentinel{}, fmt.Errorf("boot settings: %w", err)
 	}
 	return boot.Decode[boot.Sentinel](text)
+}
+
+// hosts are all whom the Sentinel speaks to, by the settings as they are now.
+func hosts(dir string) []string {
+	settings, err := readSettings(dir)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, peer := range settings.Peers {
+		names = append(names, peer.Host)
+	}
+	for _, monitor := range settings.Monitors {
+		for _, member := range monitor.Members {
+			names = append(names, member.Host)
+		}
+	}
+	return names
 }
 
 func known(host, podIP string) map[string][]netip.Addr {
