@@ -61,6 +61,10 @@ func monitorsOf(ctx context.Context, client valkeyclient.Sentinel, name string) 
 // settings are the fields of SENTINEL MASTER that can be set for a monitor.
 var settings = []string{"down-after-milliseconds", "failover-timeout", "parallel-syncs", "master-reboot-down-after-period"}
 
+// stateReconfigure is the stage of a failover in which the replicas are pointed at the promoted one. SENTINEL MASTER of the leader still
+// names the old primary then, with the new config-epoch; to clients it names the new one (sentinelGetCurrentPrimaryAddress in sentinel.c).
+const stateReconfigure = "reconf_slaves"
+
 func monitorView(ctx context.Context, client valkeyclient.Sentinel, monitor valkeyclient.Monitor, peers bool) (topology.MonitorView, error) {
 	view := topology.MonitorView{
 		Primary: address(monitor.Primary), ConfigEpoch: monitor.ConfigEpoch, Quorum: monitor.Quorum,
@@ -77,6 +81,13 @@ func monitorView(ctx context.Context, client valkeyclient.Sentinel, monitor valk
 		if value, set := monitor.Fields[name]; set {
 			view.Settings[name] = value
 		}
+	}
+	if monitor.FailoverState == stateReconfigure {
+		promoted, err := client.PrimaryAddr(ctx, monitor.Name)
+		if err != nil {
+			return view, err
+		}
+		view.Primary = address(promoted)
 	}
 	check, err := client.CheckQuorum(ctx, monitor.Name)
 	if err != nil {

@@ -65,6 +65,15 @@ func (m Member) follows(primary Member) bool {
 	return m.Answered() && m.Role == RoleReplica && primary.Is(m.Primary)
 }
 
+// claims tells whether the member says that it is primary.
+func (m Member) claims() bool { return m.Answered() && m.Role == RolePrimary }
+
+// Succeeds tells whether both say that they are primary and the member was promoted as a replica of the other: it is the
+// later one, and what the other still acknowledges will be lost.
+func (m Member) Succeeds(other Member) bool {
+	return m.claims() && other.claims() && m.ReplID2 != "" && m.ReplID2 == other.ReplID
+}
+
 // syncedTo tells whether the member is a replica of the primary with a complete copy and a working link.
 func (m Member) syncedTo(primary Member) bool {
 	return m.Reach.OK() && m.follows(primary) && m.LinkUp && !m.Syncing && !m.Loading

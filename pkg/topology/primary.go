@@ -79,7 +79,7 @@ func (s Snapshot) Primary(monitor string) Primary {
 func (s Snapshot) claimants() []Member {
 	var claimants []Member
 	for _, m := range s.Members {
-		if m.Answered() && m.Role == RolePrimary {
+		if m.claims() {
 			claimants = append(claimants, m)
 		}
 	}

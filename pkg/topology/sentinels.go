@@ -30,13 +30,10 @@ func (v Verdict) Majority() bool { return v.Votes > v.Total/2 }
 
 // SentinelPrimary is the primary of the monitor by the Sentinels' word. The highest config-epoch goes first, since it is
 // what all others will adopt as soon as they hear of it (in a failover the last Sentinel switches a second after the
-// first); among those of one epoch the most votes, and then the address, so that the result is stable.
+// first). Two addresses of one epoch come of a Sentinel that took the epoch over and not the address, which it could not
+// resolve, or not yet: then the member that says it is primary goes first, of two such the one that was promoted from the
+// other's history, then the most votes, and then the address, so that the result is stable.
 func (s Snapshot) SentinelPrimary(monitor string) Verdict {
-	type opinion struct {
-		address Address
-		epoch   int64
-		votes   int
-	}
 	verdict := Verdict{Total: len(s.Sentinels)}
 	var opinions []opinion
 	for _, sentinel := range s.Sentinels {
@@ -62,12 +59,31 @@ func (s Snapshot) SentinelPrimary(monitor string) Verdict {
 		return verdict
 	}
 	best := slices.MaxFunc(opinions, func(a, b opinion) int {
-		return cmp.Or(cmp.Compare(a.epoch, b.epoch), cmp.Compare(a.votes, b.votes), cmp.Compare(b.address.String(), a.address.String()))
+		return cmp.Or(cmp.Compare(a.epoch, b.epoch), s.compareClaims(a.address, b.address), cmp.Compare(a.votes, b.votes),
+			cmp.Compare(b.address.String(), a.address.String()))
 	})
 	member, _ := s.MemberAt(best.address)
 	verdict.Address, verdict.Member, verdict.Epoch, verdict.Votes = best.address, member.Name, best.epoch, best.votes
 	verdict.Agreed = len(opinions) == 1
 	return verdict
+}
+
+// opinion is an address that Sentinels name.
+type opinion struct {
+	address Address
+	epoch   int64
+	votes   int
+}
+
+// compareClaims is above zero when the member at a has more right to be primary than the one at b, by what both say themselves.
+func (s Snapshot) compareClaims(a, b Address) int {
+	memberA, _ := s.MemberAt(a)
+	memberB, _ := s.MemberAt(b)
+	claim := map[bool]int{true: 1}
+	return cmp.Or(
+		claim[memberA.claims()]-claim[memberB.claims()],
+		claim[memberA.Succeeds(memberB)]-claim[memberB.Succeeds(memberA)],
+	)
 }
 
 func (s Snapshot) sameMember(a, b Address) bool {

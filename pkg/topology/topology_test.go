@@ -221,6 +221,27 @@ func TestSentinelPrimary(t *testing.T) {
 	}
 }
 
+// A Sentinel that cannot resolve the new primary's name takes over the epoch of the failover and stays at the old address.
+func TestOneEpochAndTwoAddresses(t *testing.T) {
+	promoted := with(primary("b"), func(m *topology.Member) { m.ReplID, m.ReplID2, m.SecondOffset = "h2", "h1", 1000 })
+	for name, c := range map[string]struct {
+		members   []topology.Member
+		sentinels []topology.SentinelView
+		want      string
+	}{
+		"the old primary is gone":            {[]topology.Member{gone("a"), promoted}, sentinelsNaming("a", "b"), "b"},
+		"the old primary is a replica":       {[]topology.Member{replica("a", "b"), promoted}, sentinelsNaming("a", "b"), "b"},
+		"the old primary is back":            {[]topology.Member{primary("a"), promoted}, sentinelsNaming("a", "b"), "b"},
+		"and most Sentinels are at it":       {[]topology.Member{primary("a"), promoted}, sentinelsNaming("a", "b", "a"), "b"},
+		"nobody says which is the later one": {[]topology.Member{primary("a"), primary("b")}, sentinelsNaming("b", "a", "b"), "b"},
+	} {
+		got := topology.Snapshot{Members: c.members, Sentinels: c.sentinels}.SentinelPrimary(monitor)
+		if got.Member != c.want || got.Agreed {
+			t.Errorf("%s: %+v, want %s", name, got, c.want)
+		}
+	}
+}
+
 func TestQuorum(t *testing.T) {
 	change := func(view topology.SentinelView, change func(*topology.MonitorView)) topology.SentinelView {
 		m := view.Monitors[monitor]

@@ -49,7 +49,7 @@ func (l *look) digest() string {
 		line(sum, s.Name, s.Reach.Class, s.MyID)
 		for _, name := range slices.Sorted(maps.Keys(s.Monitors)) {
 			view := s.Monitors[name]
-			line(sum, name, view.Primary, view.ConfigEpoch, view.Quorum, view.FailoverInProgress, view.NumOtherSentinels,
+			line(sum, name, view.Primary, view.ConfigEpoch, view.Quorum, view.FailoverInProgress, view.NumOtherSentinels, view.NumReplicas,
 				view.QuorumOK, view.QuorumUsable, view.QuorumMessage)
 		}
 	}

@@ -140,6 +140,9 @@ const (
 	ReasonRegistered = "Registered"
 	// ReasonNotSelected means that no ValkeySentinel selects the Valkey.
 	ReasonNotSelected = "NotSelected"
+	// ReasonReplicasUnknown means that a Sentinel does not know all replicas that are in sync yet, and could not fail over to them: it asks the
+	// primary every ten seconds.
+	ReasonReplicasUnknown = "ReplicasUnknown"
 	// ReasonNotRegistered means that not every Sentinel holds the monitor.
 	ReasonNotRegistered = "NotRegistered"
 	// ReasonSentinelsUnreachable means that no Sentinel answers.
@@ -160,6 +163,9 @@ const (
 	ReasonRegistering = "Registering"
 	// ReasonWaitingForPrimary means that a selected Valkey has no primary yet that could be monitored.
 	ReasonWaitingForPrimary = "WaitingForPrimary"
+	// ReasonWaitingForReplicas means that a new Valkey's replicas have not connected to their primary yet, without which its Sentinels could not
+	// choose one.
+	ReasonWaitingForReplicas = "WaitingForReplicas"
 	// ReasonMonitorMisplaced means that a Sentinel monitors something else than the primary.
 	ReasonMonitorMisplaced = "MonitorMisplaced"
 	// ReasonForgetting means that the Sentinels are made to forget pods that were scaled away.

@@ -122,6 +122,64 @@ func TestNothingIsRegisteredBeforeThereIsAPrimary(t *testing.T) {
 	w.wantRegistered("a")
 }
 
+// A Sentinel learns the replicas when it begins to monitor, and then every ten seconds: until it knows them it cannot fail over.
+func TestANewSetIsRegisteredWhenItsReplicasHaveConnected(t *testing.T) {
+	for name, connect := range map[string]bool{"they connect": true, "one never does": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "a")
+			valkey := w.valkeys["a"]
+			valkey.nodes[0].upSince, valkey.nodes[2].up = w.now, false
+			for range 5 {
+				w.pass()
+				w.tick()
+			}
+			w.pass()
+			if len(w.sentinels[0].monitors) != 0 || w.last.Blocked[0].Reason != v1alpha1.ReasonWaitingForReplicas {
+				t.Fatalf("registered, or for another reason not: %+v", w.last.Blocked)
+			}
+			valkey.nodes[2].up = connect
+			if connect {
+				w.pass()
+				w.settle()
+				w.wantRegistered("a")
+				return
+			}
+			for range 25 {
+				w.tick()
+				w.pass()
+			}
+			if _, ok := w.sentinels[0].monitors["a"]; !ok {
+				t.Error("one replica that is away keeps the others from being monitored")
+			}
+		})
+	}
+}
+
+// A Sentinel that could not resolve the new primary's name took over the epoch of the failover and not the address. To it, what its peers
+// say from then on is no news.
+func TestASentinelThatMissedTheAddressIsMoved(t *testing.T) {
+	for name, oldIsUp := range map[string]bool{"the old primary is a replica": true, "the old primary is gone": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "a")
+			w.settle()
+			w.failOver("a", 1, 2)
+			w.sentinels[2].monitors["a"].epoch = w.sentinels[0].monitors["a"].epoch
+			w.valkeys["a"].nodes[0].up = oldIsUp
+			w.pass()
+			if w.sentinels[2].monitors["a"].primary != w.valkeys["a"].nodes[0].address {
+				t.Error("it was given no time to learn by itself")
+			}
+			for range 15 {
+				w.now = w.now.Add(time.Second)
+				w.pass()
+			}
+			if m := w.sentinels[2].monitors["a"]; m.primary != w.valkeys["a"].nodes[1].address {
+				t.Errorf("it is still at %s; last plan:\n%s", m.primary, w.last)
+			}
+		})
+	}
+}
+
 func TestASentinelThatComesBackEmptyIsToldEverything(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	w.settle()

@@ -80,9 +80,9 @@ func (w *world) members(valkey *modelValkey) []topology.Member {
 		member := topology.Member{Name: naming.NodeName(valkey.object.Name, i), Address: node.address, Reach: topology.Reach{Class: topology.ReachUnreachable}}
 		if node.up {
 			member.Reach.Class = topology.ReachOK
-			member.Role = topology.RoleReplica
+			member.Role, member.Uptime = topology.RoleReplica, w.now.Sub(node.upSince)
 			if node.primary {
-				member.Role = topology.RolePrimary
+				member.Role, member.Connected = topology.RolePrimary, valkey.connectedTo(node)
 			} else {
 				primary := valkey.primary()
 				member.Primary, member.LinkUp = node.follows, primary != nil && primary.up && primary.address == node.follows
@@ -91,6 +91,16 @@ func (w *world) members(valkey *modelValkey) []topology.Member {
 		members = append(members, member)
 	}
 	return members
+}
+
+func (v *modelValkey) connectedTo(primary *modelNode) []topology.ConnectedReplica {
+	var connected []topology.ConnectedReplica
+	for _, node := range v.nodes {
+		if node.up && node.follows == primary.address {
+			connected = append(connected, topology.ConnectedReplica{Address: node.address})
+		}
+	}
+	return connected
 }
 
 func (w *world) look(index int) Sentinel {

@@ -55,10 +55,11 @@ func stepBoot(d *draft) {
 // bootMonitor is a monitor for the boot settings: at its primary, or where it was last while that is in doubt.
 func (d *draft) bootMonitor(m *monitor) (boot.Monitor, bool) {
 	at := m.primary
-	if noted, ok := d.noted(m.name); at.IsZero() && ok && nodeAt(*m.valkey, noted) >= 0 {
+	noted, known := d.noted(m.name)
+	if at.IsZero() && known && nodeAt(*m.valkey, noted) >= 0 {
 		at = noted
 	}
-	if at.IsZero() || m.password == "" {
+	if at.IsZero() || m.password == "" || !known && d.isConnecting(m) {
 		return boot.Monitor{}, false
 	}
 	return boot.Monitor{

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -42,13 +43,7 @@ func stepCorrect(d *draft) {
 
 // isPatient gives a Sentinel the time to learn of the right address from peers that have decided on it, and notes since when it is wrong.
 func (d *draft) isPatient(m *monitor, at held) bool {
-	learns := false
-	for _, other := range d.views(m.name) {
-		if sameAddress(m.valkey.Members, other.view.Primary, m.primary) && other.view.ConfigEpoch > at.view.ConfigEpoch {
-			learns = true
-		}
-	}
-	if !learns {
+	if !d.isBehind(m, at) {
 		return false
 	}
 	record, _ := d.record(at.run, m.name)
@@ -59,6 +54,17 @@ func (d *draft) isPatient(m *monitor, at held) bool {
 		return true
 	}
 	return d.Now.Sub(record.WrongSince) < grace
+}
+
+// decidedOn tells whether a Sentinel knows, from a failover that is no older than the epoch, that the real primary is the primary.
+func (d *draft) decidedOn(m *monitor, at held, epoch int64) bool {
+	return at.view.ConfigEpoch > 0 && at.view.ConfigEpoch >= epoch && sameAddress(m.valkey.Members, at.view.Primary, m.primary)
+}
+
+// isBehind tells whether a Sentinel was left behind by a failover that its peers know of. One that took over the epoch and not the address,
+// whose name it could not resolve at that moment, never hears of it again: to it, it is no news.
+func (d *draft) isBehind(m *monitor, at held) bool {
+	return slices.ContainsFunc(d.views(m.name), func(other held) bool { return other.index != at.index && d.decidedOn(m, other, at.view.ConfigEpoch) })
 }
 
 // whyNotCorrect says why a misplaced monitor is left as it is; empty when it may be moved.
@@ -74,6 +80,9 @@ func (d *draft) whyNotCorrect(m *monitor, misplaced []held) string {
 	decided := 0
 	for _, at := range misplaced {
 		if d.isStale(m, at.view.Primary) {
+			continue
+		}
+		if d.isBehind(m, at) {
 			continue
 		}
 		if at.view.ConfigEpoch > 0 {

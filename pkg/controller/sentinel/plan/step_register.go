@@ -14,6 +14,9 @@ import (
 // retryCredentials is how long after credentials were set they are set again, while a Sentinel still cannot use them.
 const retryCredentials = time.Minute
 
+// connecting is how long after the primary's start the replicas of a new set are waited for before it is registered.
+const connecting = 20 * time.Second
+
 // mountLag is how long after a change of the boot settings a pod may still see the old ones. The kubelet takes up to about two minutes.
 const mountLag = 3 * time.Minute
 
@@ -61,12 +64,25 @@ func (d *draft) register(m *monitor, missing []int, misplaced []held) {
 		// The others hold another primary, perhaps for a good reason; whatever comes of it, this one will follow.
 		d.waiting = true
 		d.block(v1alpha1.ReasonSentinelDiffers, "monitor %s is not registered yet: %s", m.name, d.whyNotCorrect(m, misplaced))
+	case d.isConnecting(m):
+		d.waiting = true
+		d.block(v1alpha1.ReasonWaitingForReplicas, "monitor %s is not registered yet: its replicas have not connected to the primary", m.name)
 	default:
 		d.waiting = true
 		for _, index := range missing {
 			d.do(d.registration(m, held{index: index, run: d.Sentinels[index].Run}, topology.Address{})...)
 		}
 	}
+}
+
+// isConnecting tells whether the set is just coming up and not all of its replicas have found the primary. A Sentinel asks the primary for its
+// replicas when it begins to monitor it and then every ten seconds: registered too early it could not fail over for that long.
+func (d *draft) isConnecting(m *monitor) bool {
+	if len(d.views(m.name)) > 0 {
+		return false
+	}
+	primary, known := memberAt(m.valkey.Members, m.primary)
+	return known && primary.Uptime < connecting && len(primary.Connected) < len(m.valkey.Nodes)-1
 }
 
 // registration is all that a new monitor needs.

@@ -64,6 +64,7 @@ type modelValkey struct {
 type modelNode struct {
 	address topology.Address
 	up      bool
+	upSince time.Time
 	primary bool
 	follows topology.Address
 }

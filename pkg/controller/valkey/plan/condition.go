@@ -83,7 +83,7 @@ func (r *reporter) started() bool {
 	case v1alpha1.StateReady, v1alpha1.StateDegraded, v1alpha1.StateReconciling, v1alpha1.StateFailed:
 		return true
 	}
-	monitored := r.o.Monitoring.Set == nil || r.status.Monitoring == nil || r.status.Monitoring.Registered
+	monitored := r.o.Monitoring.Set == nil || r.status.Monitoring == nil || r.status.Monitoring.Registered && r.replicasUnknown() == ""
 	return r.p.Whole && r.serves() && monitored
 }
 

@@ -158,7 +158,21 @@ func (r *reporter) monitored() finding {
 	case !r.registered():
 		return no(v1alpha1.ReasonSentinelDiffers, fmt.Sprintf("the Sentinels name %s", said.Address))
 	}
+	if message := r.replicasUnknown(); message != "" {
+		return no(v1alpha1.ReasonReplicasUnknown, message)
+	}
 	return yes(v1alpha1.ReasonRegistered, "monitored by "+set.Name)
+}
+
+// replicasUnknown says which Sentinel does not know the replicas that are in sync; empty where all do.
+func (r *reporter) replicasUnknown() string {
+	for _, sentinel := range r.o.Snapshot.Sentinels {
+		held, ok := sentinel.Monitors[v1alpha1.EffectiveMonitorName(r.o.Valkey)]
+		if ok && sentinel.Reach.OK() && held.NumReplicas < int(r.status.SyncedReplicas) {
+			return fmt.Sprintf("%s knows %d of %d replicas in sync", sentinel.Name, held.NumReplicas, r.status.SyncedReplicas)
+		}
+	}
+	return ""
 }
 
 func (r *reporter) quorum() finding {

@@ -49,7 +49,7 @@ func given(mode v1alpha1.FailoverMode, replicas int, changes ...func(*Observed))
 		for i := range 3 {
 			o.Snapshot.Sentinels = append(o.Snapshot.Sentinels, topology.SentinelView{
 				Name: naming.SentinelPod("s", i), Reach: topology.Reach{Class: topology.ReachOK},
-				Monitors: map[string]topology.MonitorView{"v": {Primary: address(0), ConfigEpoch: 1, Quorum: 2, NumOtherSentinels: 2, QuorumOK: true}},
+				Monitors: map[string]topology.MonitorView{"v": {Primary: address(0), ConfigEpoch: 1, Quorum: 2, NumOtherSentinels: 2, NumReplicas: replicas, QuorumOK: true}},
 			})
 		}
 	}

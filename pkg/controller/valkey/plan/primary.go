@@ -196,6 +196,9 @@ func confirm(o *Observed, verdict *Verdict) {
 		verdict.Reason, verdict.Message = v1alpha1.ReasonSentinelDiffers, "the Sentinels name "+m.Name+", which says that it is a replica"
 	case m.Role != topology.RolePrimary:
 		verdict.Reason, verdict.Message = v1alpha1.ReasonNoPrimary, "no node says that it is primary; the last one was "+m.Name
+	case verdict.BySentinels && successor(o.Snapshot, m) != "":
+		verdict.Reason = v1alpha1.ReasonSeveralPrimaries
+		verdict.Message = fmt.Sprintf("the Sentinels name %s, and %s was promoted after it", m.Name, successor(o.Snapshot, m))
 	default:
 		verdict.Endangered = endangered(o.Snapshot, m)
 		if len(verdict.Endangered) > 0 {
@@ -205,6 +208,17 @@ func confirm(o *Observed, verdict *Verdict) {
 		}
 		verdict.Confirmed = true
 	}
+}
+
+// successor is the member that was promoted from the primary's history and says that it is primary: Sentinels that name the older one have
+// not heard of it, or could not resolve its name. Empty where there is none.
+func successor(snapshot topology.Snapshot, primary topology.Member) string {
+	for _, m := range snapshot.Members {
+		if m.Succeeds(primary) {
+			return m.Name
+		}
+	}
+	return ""
 }
 
 // endangered are the members whose data would be lost if they followed the primary: it is empty, they are not, and it is not the one that

@@ -201,7 +201,7 @@ func (w *world) sentinelView(i int, s sentinel) topology.SentinelView {
 			}
 		}
 		view.Monitors["v"] = topology.MonitorView{
-			Primary: address(s.names), ConfigEpoch: s.epoch, Quorum: 2, NumOtherSentinels: 2, QuorumOK: up >= 2,
+			Primary: address(s.names), ConfigEpoch: s.epoch, Quorum: 2, NumOtherSentinels: 2, NumReplicas: len(w.nodes) - 1, QuorumOK: up >= 2,
 			FailoverInProgress: s.inFlight > 0,
 		}
 	}
