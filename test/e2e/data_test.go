@@ -8,6 +8,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,34 +58,78 @@ func TestFailoverWithEverythingOfOursDown(t *testing.T) {
 	}
 }
 
-// The primary's node is cut off: what is on it cannot be reached, and does not know.
+// The primary's node is cut off, and the controller and the API server are on other nodes: clients of the Sentinels and of the write Service
+// are led to the new primary.
 func TestPrimarysNodeIsCutOff(t *testing.T) {
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "cut")
-	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel})
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Extra: apart})
+	s.MovePrimary(t, func(node string) bool { return !slices.Contains(e.NodesOfOurs(t), node) })
+	cut := cutPrimary(t, s)
+	framework.Eventually(t, 10*time.Second, "the write Service leads to the new primary", func() error {
+		pods, err := readyEndpoints(t.Context(), s)
+		if err == nil && (len(pods) != 1 || pods[0] != naming.NodePod(s.NodeAt(t, cut.now))) {
+			err = fmt.Errorf("it leads to %v", pods)
+		}
+		return err
+	})
+	cut.writeAndHeal(t)
+}
+
+// The same when the controller is on that node too: it cannot help, and does no harm when it comes back with what it knew before.
+func TestPrimarysNodeIsCutOffWithTheController(t *testing.T) {
+	e := framework.Connect(t)
+	ns := e.Namespace(t, "cut-ours")
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Extra: apart})
+	controller := e.NodeOfController(t)
+	s.MovePrimary(t, func(node string) bool { return node == controller })
+	cutPrimary(t, s).writeAndHeal(t)
+}
+
+// apart puts each pod on a node of its own.
+const apart = "  scheduling: {node: {spread: {pods: {mode: Required}}}}\n"
+
+// cut is a set whose primary was cut off, and the address of the one that took over.
+type cut struct {
+	set         *framework.Set
+	client      *framework.Client
+	old, now    string
+	heal        func()
+	viaSentinel []string
+}
+
+// cutPrimary cuts the primary's machine off, and waits until the Sentinels that are left have a new primary. They are asked by IP: half of
+// what the cluster's DNS is asked is lost while a machine with one of its pods is cut off.
+func cutPrimary(t *testing.T, s *framework.Set) cut {
+	t.Helper()
 	old := s.Primary(t)
 	pod, err := s.Pod(t, old)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := e.ClientAwayFrom(t, ns, pod.Spec.NodeName)
-	heal := framework.Cut(t, pod.Spec.NodeName)
-	now := s.WaitSwitch(t, c, s.Address(old), time.Minute)
-	framework.Eventually(t, 30*time.Second, "the write Service leads to the new primary", func() error {
-		pods, err := readyEndpoints(t.Context(), s)
-		if err == nil && (len(pods) != 1 || pods[0] != naming.NodePod(s.NodeOf(t, now))) {
-			err = fmt.Errorf("it leads to %v", pods)
-		}
+	c := cut{set: s, old: old, client: s.Env.ClientAwayFrom(t, s.Namespace, pod.Spec.NodeName), viaSentinel: s.SentinelsAwayFrom(t, pod.Spec.NodeName)}
+	c.heal = framework.Cut(t, pod.Spec.NodeName)
+	began := time.Now()
+	for _, sentinel := range c.viaSentinel {
+		c.now = s.WaitSwitchOn(t, c.client, sentinel, s.Address(old), 30*time.Second)
+	}
+	t.Logf("every Sentinel that is left has switched %s after the cut", time.Since(began).Round(10*time.Millisecond))
+	return c
+}
+
+// writeAndHeal writes to the new primary, heals the cut, and expects the write to be there and the old primary to follow.
+func (c cut) writeAndHeal(t *testing.T) {
+	t.Helper()
+	framework.Eventually(t, 30*time.Second, "a Sentinel client writes again", func() error {
+		_, err := c.client.ViaSentinel(t, c.viaSentinel, c.set.Name, "SET", "after", "1")
 		return err
 	})
-	if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", "after", "1"); err != nil {
-		t.Error(err)
-	}
-	heal()
-	s.WaitPrimary(t, now, 3*time.Minute)
-	if got, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "GET", "after"); err != nil || got != "1" {
+	c.heal()
+	c.set.WaitPrimary(t, c.now, 3*time.Minute)
+	if got, err := c.client.ViaSentinel(t, c.set.SentinelAddresses(), c.set.Name, "GET", "after"); err != nil || got != "1" {
 		t.Errorf("the write made during the cut: %q, %v", got, err)
 	}
+	waitRole(t, c.set, c.client, c.old, c.set.SystemPassword(t, naming.UserOperator), "slave")
 }
 
 // B4: the primary's node is cordoned and the pod deleted; what is written meanwhile survives its return.

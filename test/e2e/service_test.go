@@ -57,7 +57,7 @@ func writeServiceFollows(t *testing.T, s *framework.Set, c *framework.Client) {
 			switched = time.Now()
 		}
 		if !switched.IsZero() && len(pods) == 1 {
-			if pods[0] == naming.NodePod(s.NodeOf(t, found)) {
+			if pods[0] == naming.NodePod(s.NodeAt(t, found)) {
 				followed = time.Now()
 			} else if time.Since(switched) > 5*time.Second {
 				t.Fatalf("%s after the switch to %s the write Service still leads to %s", time.Since(switched), found, pods[0])

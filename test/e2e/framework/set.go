@@ -176,32 +176,15 @@ func (s *Set) ViaSentinel() []string {
 	return []string{"-sentinels", strings.Join(s.SentinelAddresses(), ","), "-name", s.Name}
 }
 
-// NodeOf is the node whose address a Sentinel named, host:port.
-func (s *Set) NodeOf(t *testing.T, addr string) string {
-	t.Helper()
-	for _, m := range s.Get(t).Status.Members {
-		if s.Address(m.Node) == addr {
-			return m.Node
-		}
-	}
-	t.Fatalf("no member has the address %q", addr)
-	return ""
-}
-
 // WaitSwitch waits until the Sentinels name another primary than before, and returns its address.
 func (s *Set) WaitSwitch(t *testing.T, c *Client, before string, patience time.Duration) string {
 	t.Helper()
 	var found string
-	Eventually(t, patience, "the Sentinels name another primary than "+before, func() error {
-		addr, err := c.Find(t, s.SentinelAddresses(), s.Name)
-		if err != nil {
-			return err
+	Eventually(t, patience, "the Sentinels name another primary than "+before, func() (err error) {
+		if found, err = c.Find(t, s.SentinelAddresses(), s.Name); err == nil && found == before {
+			err = fmt.Errorf("still %s", found)
 		}
-		if addr == before {
-			return fmt.Errorf("still %s", addr)
-		}
-		found = addr
-		return nil
+		return err
 	})
 	return found
 }
@@ -265,7 +248,7 @@ func (s *Set) WaitAgreed(t *testing.T) {
 			return err
 		}
 		for _, m := range list.Items {
-			if m.Name != s.Name {
+			if m.MonitorName != s.Name {
 				continue
 			}
 			for _, v := range m.Views {
