@@ -89,6 +89,9 @@ func TestPrimarysNodeIsCutOffWithTheController(t *testing.T) {
 // apart puts each pod on a node of its own.
 const apart = "  scheduling: {node: {spread: {pods: {mode: Required}}}}\n"
 
+// switchPatience has room for one election that nobody wins: then the Sentinels wait for twice the failover-timeout.
+const switchPatience = 40 * time.Second
+
 // cut is a set whose primary was cut off, and the address of the one that took over.
 type cut struct {
 	set         *framework.Set
@@ -111,7 +114,7 @@ func cutPrimary(t *testing.T, s *framework.Set) cut {
 	c.heal = framework.Cut(t, pod.Spec.NodeName)
 	began := time.Now()
 	for _, sentinel := range c.viaSentinel {
-		c.now = s.WaitSwitchOn(t, c.client, sentinel, s.Address(old), 30*time.Second)
+		c.now = s.WaitSwitchOn(t, c.client, sentinel, s.Address(old), switchPatience)
 	}
 	t.Logf("every Sentinel that is left has switched %s after the cut", time.Since(began).Round(10*time.Millisecond))
 	return c

@@ -161,7 +161,7 @@ func monitorsAreLive(t *testing.T, s *framework.Set, _ *framework.Client) {
 		t.Fatalf("unexpected answer %+v", list)
 	}
 	m := list.Items[0]
-	if m.Name != s.Name || !m.Agreed || !m.OK || m.Quorum != 2 || len(m.Views) != 3 || m.PrimaryAddress != s.Address(s.Primary(t)) {
+	if m.MonitorName != s.Name || !m.Agreed || !m.OK || m.Quorum != 2 || len(m.Views) != 3 || m.PrimaryAddress != s.Address(s.Primary(t)) {
 		t.Errorf("unexpected monitor %+v", m)
 	}
 	out := framework.Kubectl(t, "get", "valkeysentinels", s.Sentinel, "-n", s.Namespace, "--subresource=monitors")

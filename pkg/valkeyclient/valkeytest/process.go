@@ -21,7 +21,7 @@ import (
 
 // Patience is how long tests wait for something that must happen. Generous: machines are shared and slow, and a Sentinel that
 // found no good replica at its first attempt waits for twice the failover-timeout before its next.
-const Patience = 3 * time.Minute
+const Patience = time.Minute
 
 // Process is one running server or Sentinel. Its methods fail the test when they fail.
 type Process struct {

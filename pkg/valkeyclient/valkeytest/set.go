@@ -83,7 +83,10 @@ func (s *Set) register(t testing.TB, sentinel *Process, options SetOptions) {
 	if err := sentinel.Sentinel().Register(t.Context(), registration); err != nil {
 		t.Fatal(err)
 	}
-	settings := append([]valkeyclient.Setting{{Key: "down-after-milliseconds", Value: "1000"}}, options.MonitorSettings...)
+	// Sentinels that notice at the same moment may each vote for themselves, and try again after twice the failover-timeout: six minutes by default.
+	settings := append([]valkeyclient.Setting{
+		{Key: "down-after-milliseconds", Value: "1000"}, {Key: "failover-timeout", Value: "10000"},
+	}, options.MonitorSettings...)
 	if err := sentinel.Sentinel().Set(t.Context(), s.Monitor, settings...); err != nil {
 		t.Fatal(err)
 	}
