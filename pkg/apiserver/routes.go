@@ -38,6 +38,7 @@ func newRoutes(options generic.RESTOptionsGetter, lives live.Dependencies) (map[
 	*objects = stored.Reader{ValkeyStore: valkeys.Valkey, NodeStore: nodes.ValkeyNode, SentinelStore: sentinels.ValkeySentinel}
 	lives.Objects = *objects
 	executor := &failover.Executor{Dependencies: lives, Scheme: Scheme, Status: valkeys.Status}
+	monitored := monitors.NewSource(lives, valkeys.Valkey, sentinels.ValkeySentinel)
 	return map[string]rest.Storage{
 		"valkeys":             valkeys.Valkey,
 		"valkeys/status":      valkeys.Status,
@@ -49,11 +50,12 @@ func newRoutes(options generic.RESTOptionsGetter, lives live.Dependencies) (map[
 		"valkeysentinels/status":   sentinels.Status,
 		"valkeysentinels/scale":    sentinels.Scale,
 		"valkeysentinels/failover": failover.NewSentinelREST(executor),
-		"valkeysentinels/monitors": monitors.NewREST(lives),
+		"valkeysentinels/monitors": monitors.NewREST(monitored),
 
 		"valkeynodes":        nodes.ValkeyNode,
 		"valkeynodes/status": nodes.Status,
 
+		"monitors":         monitors.NewVirtualREST(monitored),
 		"failoverrequests": failover.NewRequestREST(executor),
 	}, nil
 }

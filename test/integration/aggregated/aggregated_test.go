@@ -145,6 +145,12 @@ func (c *cluster) testUsers(t *testing.T) {
 	if err := replication.MaxRetries(0).Do(t.Context()).Error(); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("view looks at replication: %v", err)
 	}
+	if list, err := viewer.Monitors("default").List(t.Context(), metav1.ListOptions{}); err != nil || list.ResourceVersion == "" {
+		t.Errorf("view lists monitors: %v", err)
+	}
+	if _, err := nobody.Monitors("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("nobody lists monitors: %v", err)
+	}
 	if err := editor.RESTClient().Post().Namespace("default").Resource("failoverrequests").MaxRetries(0).Body(request).Do(t.Context()).Error(); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("edit asks for a failover: %v", err)
 	}

@@ -48,6 +48,7 @@ func TestDiscovery(t *testing.T) {
 		"valkeysentinels/monitors MonitorList  ":            {"get"},
 		"valkeynodes ValkeyNode vkn valkey-all,all":         all,
 		"valkeynodes/status ValkeyNode  ":                   writable,
+		"monitors Monitor  ":                                {"get", "list", "watch"},
 		"failoverrequests FailoverRequest  ":                {"create"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -114,7 +114,7 @@ func TestFailoverWithoutSentinels(t *testing.T) {
 		switch {
 		case err == nil && answers[i].Status.Phase == v1alpha1.OperationSucceeded:
 			won++
-		case !apierrors.IsConflict(err):
+		case !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "requested by system:apiserver") && !strings.Contains(err.Error(), "cache-1 is the primary"):
 			t.Errorf("caller %d: %v, %+v", i, err, answers[i])
 		}
 	}

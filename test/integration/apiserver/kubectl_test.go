@@ -85,6 +85,7 @@ func TestKubectl(t *testing.T) {
 		{request, []string{"create", "--dry-run=server", "-f", "-"}, []string{"failoverrequest.valkey.io/now created (server dry run)"}},
 		{"{}", []string{"create", "--raw", "/apis/valkey.io/v1alpha1/namespaces/" + namespace + "/valkeys/cache/failover?dryRun=All", "-f", "-"}, []string{`"phase":"Pending"`, `"from":"cache-0"`}},
 		{request, []string{"create", "-f", "-", "-o", "yaml"}, []string{"phase: Succeeded", "from: cache-0", "to: cache-1", "coordinated: true"}},
+		{"", []string{"explain", "monitor.views.error"}, []string{"the reason for which this Sentinel did not answer"}},
 		{"", []string{"explain", "failoverrequest.spec.preconditions"}, []string{"that must hold, or nothing is done"}},
 	} {
 		output, err := kubectl(t, namespace, step.input, step.args...)

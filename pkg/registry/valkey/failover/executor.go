@@ -69,7 +69,7 @@ func (e *Executor) run(ctx context.Context, o order) error {
 	status := &o.request.Status
 	*status = v1alpha1.FailoverRequestStatus{From: decision.From, To: decision.To}
 	if !decision.OK() {
-		return refused(o.valkey, &operation.Refused{Causes: decision.Causes})
+		return e.refused(ctx, o, &operation.Refused{Causes: decision.Causes})
 	}
 	if o.dryRun {
 		status.Phase, status.Message = v1alpha1.OperationPending, losing(decision.Losing)
@@ -81,6 +81,16 @@ func (e *Executor) run(ctx context.Context, o order) error {
 	}
 	// From here on somebody waits for the end of the claim, whether the caller still does or not.
 	return e.act(context.WithoutCancel(ctx), o, subject, request, claim)
+}
+
+// refused tells why, and rather who: whoever has begun since we read the object is the reason for whatever looked amiss.
+func (e *Executor) refused(ctx context.Context, o order, refusal *operation.Refused) error {
+	if valkey, err := e.Objects.Valkey(ctx, o.valkey); err == nil {
+		if claim := holds(&valkey.Status, e.Clock.Now()); claim != nil {
+			return claimed(o.valkey, claim)
+		}
+	}
+	return refused(o.valkey, refusal)
 }
 
 // act carries out what is claimed, writes the end, and answers.

@@ -25,7 +25,7 @@ type RequestREST struct {
 }
 
 var (
-	_ rest.Creater              = (*RequestREST)(nil)
+	_ rest.Creater              = (*RequestREST)(nil) //nolint:misspell // the library calls it so
 	_ rest.Scoper               = (*RequestREST)(nil)
 	_ rest.SingularNameProvider = (*RequestREST)(nil)
 	_ rest.TableConvertor       = (*RequestREST)(nil)

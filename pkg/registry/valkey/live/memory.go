@@ -33,7 +33,15 @@ type look[V any] struct {
 
 // Get is the answer of a look that is fresh, or under way, or made now. Failures are not remembered.
 func (m *Memory[K, V]) Get(ctx context.Context, key K, ask func(context.Context) (V, error)) (V, error) {
-	current := m.join(ctx, key, ask)
+	return m.wait(ctx, m.join(ctx, key, ask, false))
+}
+
+// Renew is the answer of a look that begins now, which then is that of Get.
+func (m *Memory[K, V]) Renew(ctx context.Context, key K, ask func(context.Context) (V, error)) (V, error) {
+	return m.wait(ctx, m.join(ctx, key, ask, true))
+}
+
+func (m *Memory[K, V]) wait(ctx context.Context, current *look[V]) (V, error) {
 	select {
 	case <-current.done:
 		return current.value, current.err
@@ -43,11 +51,11 @@ func (m *Memory[K, V]) Get(ctx context.Context, key K, ask func(context.Context)
 	}
 }
 
-func (m *Memory[K, V]) join(ctx context.Context, key K, ask func(context.Context) (V, error)) *look[V] {
+func (m *Memory[K, V]) join(ctx context.Context, key K, ask func(context.Context) (V, error), renew bool) *look[V] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forget()
-	if known := m.looks[key]; known != nil {
+	if known := m.looks[key]; known != nil && !renew {
 		return known
 	}
 	if m.looks == nil {
@@ -63,7 +71,7 @@ func (m *Memory[K, V]) join(ctx context.Context, key K, ask func(context.Context
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		started.value, started.err, started.at = value, err, m.Clock.Now()
-		if err != nil {
+		if err != nil && m.looks[key] == started {
 			delete(m.looks, key)
 		}
 		close(started.done)

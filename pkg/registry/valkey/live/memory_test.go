@@ -99,3 +99,29 @@ func TestALookOutlivesTheCallerThatBeganIt(t *testing.T) {
 		t.Errorf("the next caller got %d, %v", got, err)
 	}
 }
+
+// A look that began before something happened is no answer to who asks because it happened, nor to who comes later.
+func TestARenewedLookReplacesOneUnderWay(t *testing.T) {
+	memory := &Memory[string, int]{Clock: testclock.NewFakePassiveClock(time.Unix(1, 0)), For: time.Hour, Deadline: time.Minute}
+	looking, release := make(chan struct{}), make(chan struct{})
+	first := make(chan error, 1)
+	go func() {
+		_, err := memory.Get(t.Context(), "a", func(context.Context) (int, error) {
+			close(looking)
+			<-release
+			return 0, errors.New("the old look fails")
+		})
+		first <- err
+	}()
+	<-looking
+	if got, err := memory.Renew(t.Context(), "a", func(context.Context) (int, error) { return 2, nil }); got != 2 || err != nil {
+		t.Errorf("renewed: %d, %v", got, err)
+	}
+	close(release)
+	if err := <-first; err == nil {
+		t.Error("the first caller got another look")
+	}
+	if got, err := memory.Get(t.Context(), "a", func(context.Context) (int, error) { return 3, nil }); got != 2 || err != nil {
+		t.Errorf("later: %d, %v", got, err)
+	}
+}
