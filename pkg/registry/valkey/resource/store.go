@@ -4,6 +4,11 @@
 package resource
 
 import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
@@ -46,6 +51,14 @@ func (r *REST) ShortNames() []string { return []string{r.shortName} }
 
 // Categories are the groups of resources that the resource belongs to.
 func (r *REST) Categories() []string { return []string{"valkey-all", "all"} }
+
+// Create makes an object. The library would answer a resourceVersion with an internal error.
+func (r *REST) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
+	if accessor, err := meta.Accessor(object); err == nil && accessor.GetResourceVersion() != "" {
+		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+	}
+	return r.Store.Create(ctx, object, validate, options)
+}
 
 // NewREST makes a kind's main endpoint in etcd, and its status endpoint. The scheme must know the group.
 func NewREST[O Object, S, T any](scheme *runtime.Scheme, definition Definition[O, S, T], options generic.RESTOptionsGetter) (*REST, *StatusREST, error) {
