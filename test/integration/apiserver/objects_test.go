@@ -8,12 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -181,50 +179,5 @@ func TestServerSideApply(t *testing.T) {
 	gone, err := apply("bob", applyvalkey.ValkeySpec())
 	if err != nil || len(gone.Spec.Users) != 1 || gone.Spec.Users[0].Name != "a" {
 		t.Errorf("what bob gave up is still there: %+v, %v", gone.Spec.Users, err)
-	}
-}
-
-func TestWatchAndFieldSelectors(t *testing.T) {
-	const namespace = "watching"
-	valkeys := shared.client.ValkeyV1alpha1().Valkeys(namespace)
-	watcher, err := valkeys.Watch(t.Context(), metav1.ListOptions{FieldSelector: "status.state=Ready"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer watcher.Stop()
-	created, err := valkeys.Create(t.Context(), &v1alpha1.Valkey{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	created.Status.State = v1alpha1.StateReady
-	ready, err := valkeys.UpdateStatus(t.Context(), created, metav1.UpdateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	expectEvent(t, watcher, watch.Added)
-	list, err := valkeys.List(t.Context(), metav1.ListOptions{FieldSelector: "status.state=Ready,spec.failover.mode=None"})
-	if err != nil || len(list.Items) != 1 {
-		t.Errorf("%d, %v", len(list.Items), err)
-	}
-	ready.Status.State = v1alpha1.StateFailed
-	if _, err := valkeys.UpdateStatus(t.Context(), ready, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	expectEvent(t, watcher, watch.Deleted)
-	_, err = valkeys.List(t.Context(), metav1.ListOptions{FieldSelector: "spec.image=x"})
-	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "field label not supported for Valkey: spec.image") {
-		t.Errorf("a field that cannot be selected by: %v", err)
-	}
-}
-
-func expectEvent(t *testing.T, watcher watch.Interface, kind watch.EventType) {
-	t.Helper()
-	select {
-	case event := <-watcher.ResultChan():
-		if event.Type != kind {
-			t.Errorf("got %s, want %s: %+v", event.Type, kind, event.Object)
-		}
-	case <-time.After(30 * time.Second):
-		t.Fatalf("no %s event", kind)
 	}
 }
