@@ -188,7 +188,6 @@ func malformed(t *testing.T) map[string]struct {
 	code int
 } {
 	t.Helper()
-	const namespace = "malformed"
 	type c = struct {
 		call
 		code int

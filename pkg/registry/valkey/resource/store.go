@@ -5,6 +5,8 @@ package resource
 
 import (
 	"context"
+	"strconv"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -39,6 +41,28 @@ type Definition[O Object, S, T any] struct {
 type REST struct {
 	*genericregistry.Store
 	shortName string
+	written   *written
+}
+
+// Written is the latest resourceVersion at which this process has written, or deleted, an object of the kind, through any
+// endpoint; "0" when it has not. A read that is no older knows of all that clients of this process were told.
+func (r *REST) Written() string { return strconv.FormatUint(r.written.latest.Load(), 10) }
+
+// written notes resourceVersions.
+type written struct{ latest atomic.Uint64 }
+
+func (w *written) note(object runtime.Object) {
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		return
+	}
+	version, err := strconv.ParseUint(accessor.GetResourceVersion(), 10, 64)
+	for err == nil {
+		before := w.latest.Load()
+		if version <= before || w.latest.CompareAndSwap(before, version) {
+			return
+		}
+	}
 }
 
 var (
@@ -63,6 +87,7 @@ func (r *REST) Create(ctx context.Context, object runtime.Object, validate rest.
 // NewREST makes a kind's main endpoint in etcd, and its status endpoint. The scheme must know the group.
 func NewREST[O Object, S, T any](scheme *runtime.Scheme, definition Definition[O, S, T], options generic.RESTOptionsGetter) (*REST, *StatusREST, error) {
 	strategy := NewStrategy(scheme, definition.Kind)
+	notes := &written{}
 	store := &genericregistry.Store{
 		NewFunc:                   definition.New,
 		NewListFunc:               definition.NewList,
@@ -73,6 +98,10 @@ func NewREST[O Object, S, T any](scheme *runtime.Scheme, definition Definition[O
 		UpdateStrategy:      strategy,
 		DeleteStrategy:      strategy,
 		ResetFieldsStrategy: strategy,
+
+		AfterCreate: func(object runtime.Object, _ *metav1.CreateOptions) { notes.note(object) },
+		AfterUpdate: func(object runtime.Object, _ *metav1.UpdateOptions) { notes.note(object) },
+		AfterDelete: func(object runtime.Object, _ *metav1.DeleteOptions) { notes.note(object) },
 
 		TableConvertor: definition.Table,
 	}
@@ -88,5 +117,5 @@ func NewREST[O Object, S, T any](scheme *runtime.Scheme, definition Definition[O
 	statusStore := *store
 	statusStore.UpdateStrategy = StatusStrategy[O, S, T]{strategy}
 	statusStore.ResetFieldsStrategy = StatusStrategy[O, S, T]{strategy}
-	return &REST{store, definition.ShortName}, &StatusREST{store: &statusStore}, nil
+	return &REST{store, definition.ShortName, notes}, &StatusREST{store: &statusStore}, nil
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // The reads of this file serve writes: what else is there that the object which is being written would be in the way of. They
-// are answered from the server's cache, which may be some milliseconds behind.
+// are answered from the server's cache, which knows all that was written through this server, and what was written through
+// others some milliseconds later.
 
 // MonitorField is the field of a Valkey by which the server finds who holds a monitor name: its value is MonitorKey. It is not
 // offered to clients.
@@ -25,12 +26,13 @@ const MonitorField = "monitor"
 func MonitorKey(namespace, monitor string) string { return namespace + "/" + monitor }
 
 // HoldersOf are the names of the Valkeys of the context's namespace, being deleted or not, that the Sentinels monitor under the
-// name, as of the resourceVersion or later; an empty one asks etcd how late it is.
-func (r Reader) HoldersOf(ctx context.Context, key, resourceVersion string) ([]string, error) {
-	options := &metainternalversion.ListOptions{FieldSelector: fields.OneTermEqualSelector(MonitorField, key)}
-	if resourceVersion != "" {
-		options.ResourceVersion, options.ResourceVersionMatch = resourceVersion, metav1.ResourceVersionMatchNotOlderThan
+// name of the key. Up to date, etcd is asked how late it is.
+func (r Reader) HoldersOf(ctx context.Context, key string, upToDate bool) ([]string, error) {
+	options := &metainternalversion.ListOptions{}
+	if !upToDate {
+		options = cached(r.ValkeyStore)
 	}
+	options.FieldSelector = fields.OneTermEqualSelector(MonitorField, key)
 	list, err := r.ValkeyStore.List(ctx, options)
 	if err != nil {
 		return nil, err
@@ -44,14 +46,14 @@ func (r Reader) HoldersOf(ctx context.Context, key, resourceVersion string) ([]s
 
 // CachedValkeys are the Valkeys of the context's namespace.
 func (r Reader) CachedValkeys(ctx context.Context) ([]v1alpha1.Valkey, error) {
-	return r.valkeys(ctx, fromCache())
+	return r.valkeys(ctx, cached(r.ValkeyStore))
 }
 
 // CachedSentinels are the ValkeySentinels of the context's namespace.
 func (r Reader) CachedSentinels(ctx context.Context) ([]*v1alpha1.ValkeySentinel, error) {
-	return r.sentinels(ctx, fromCache())
+	return r.sentinels(ctx, cached(r.SentinelStore))
 }
 
-func fromCache() *metainternalversion.ListOptions {
-	return &metainternalversion.ListOptions{ResourceVersion: "0", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
+func cached(store Store) *metainternalversion.ListOptions {
+	return &metainternalversion.ListOptions{ResourceVersion: store.Written(), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}
 }

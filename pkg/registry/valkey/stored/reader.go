@@ -22,6 +22,8 @@ import (
 type Store interface {
 	Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error)
 	List(ctx context.Context, options *metainternalversion.ListOptions) (runtime.Object, error)
+	// Written is the latest resourceVersion that clients of this process may know of.
+	Written() string
 }
 
 // Reader reads objects of the context's namespace.

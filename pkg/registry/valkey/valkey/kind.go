@@ -20,7 +20,7 @@ type Kind = resource.Kind[*api.Valkey, api.ValkeySpec, api.ValkeyStatus]
 
 // Others reads the objects that a Valkey may be in the way of, in the context's namespace.
 type Others interface {
-	HoldersOf(ctx context.Context, key, resourceVersion string) ([]string, error)
+	HoldersOf(ctx context.Context, key string, upToDate bool) ([]string, error)
 	CachedSentinels(ctx context.Context) ([]*v1alpha1.ValkeySentinel, error)
 }
 

@@ -6,6 +6,7 @@ package valkey
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,9 +27,9 @@ type others struct {
 	err            error
 }
 
-func (o *others) HoldersOf(_ context.Context, key, resourceVersion string) ([]string, error) {
-	o.asked = append(o.asked, key+"@"+resourceVersion)
-	if resourceVersion == "" {
+func (o *others) HoldersOf(_ context.Context, key string, upToDate bool) ([]string, error) {
+	o.asked = append(o.asked, fmt.Sprintf("%s %t", key, upToDate))
+	if upToDate {
 		return o.stored, o.err
 	}
 	return o.cached, o.err

@@ -5,10 +5,7 @@ package valkey
 
 import (
 	"context"
-	"strconv"
 	"sync"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // MonitorNames lets the writers of one monitor name take turns, so that of two that would take the same name the later one sees
@@ -20,8 +17,6 @@ import (
 type MonitorNames struct {
 	mu    sync.Mutex
 	turns map[string]*turn
-	// written is the latest resourceVersion that a writer has made. Who comes after reads no older state.
-	written uint64
 }
 
 // turn is the right to write one name: a token in the channel.
@@ -44,35 +39,8 @@ func (n *MonitorNames) Begin(ctx context.Context) (context.Context, *Write) {
 	return context.WithValue(ctx, writeKey{}, write), write
 }
 
-// End lets the next writer have the name. The object is what was written, nil when nothing was.
-func (w *Write) End(object metav1.Object) {
-	w.release()
-	if object == nil {
-		return
-	}
-	if version, err := strconv.ParseUint(object.GetResourceVersion(), 10, 64); err == nil {
-		w.names.mu.Lock()
-		defer w.names.mu.Unlock()
-		w.names.written = max(w.names.written, version)
-	}
-}
-
-// hold waits until the name is this write's, and returns the resourceVersion that it must know at least. It fails only with
-// the context. A write that holds another name gives it up: it has been tried before, and failed.
-func (w *Write) hold(ctx context.Context, key string) (resourceVersion string, err error) {
-	if w.key != key {
-		w.release()
-		if err := w.names.take(ctx, key); err != nil {
-			return "", err
-		}
-		w.key = key
-	}
-	w.names.mu.Lock()
-	defer w.names.mu.Unlock()
-	return strconv.FormatUint(w.names.written, 10), nil
-}
-
-func (w *Write) release() {
+// End lets the next writer have the name. Call it when the object is written, or will not be.
+func (w *Write) End() {
 	if w.key == "" {
 		return
 	}
@@ -82,6 +50,20 @@ func (w *Write) release() {
 	current.token <- struct{}{}
 	w.names.leave(w.key, current)
 	w.key = ""
+}
+
+// hold waits until the name is this write's. It fails only with the context. A write that holds another name gives it up: it
+// has been tried before, and failed.
+func (w *Write) hold(ctx context.Context, key string) error {
+	if w.key == key {
+		return nil
+	}
+	w.End()
+	if err := w.names.take(ctx, key); err != nil {
+		return err
+	}
+	w.key = key
+	return nil
 }
 
 func (n *MonitorNames) take(ctx context.Context, key string) error {

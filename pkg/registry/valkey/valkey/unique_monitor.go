@@ -49,25 +49,23 @@ func (u uniqueMonitor) errors(ctx context.Context, object, old *api.Valkey) fiel
 
 // holder is another Valkey that is monitored under the name; empty when there is none.
 func (u uniqueMonitor) holder(ctx context.Context, key, self string) (string, error) {
-	version := "0"
 	if write, ok := ctx.Value(writeKey{}).(*Write); ok {
-		var err error
-		if version, err = write.hold(ctx, key); err != nil {
+		if err := write.hold(ctx, key); err != nil {
 			return "", err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	holder, err := u.holderAt(ctx, key, self, version)
+	holder, err := u.holderAt(ctx, key, self, false)
 	if holder == "" || err != nil {
 		return "", err
 	}
 	// The cache may not have seen yet that the holder is gone.
-	return u.holderAt(ctx, key, self, "")
+	return u.holderAt(ctx, key, self, true)
 }
 
-func (u uniqueMonitor) holderAt(ctx context.Context, key, self, resourceVersion string) (string, error) {
-	holders, err := u.others.HoldersOf(ctx, key, resourceVersion)
+func (u uniqueMonitor) holderAt(ctx context.Context, key, self string, upToDate bool) (string, error) {
+	holders, err := u.others.HoldersOf(ctx, key, upToDate)
 	if err != nil {
 		return "", err
 	}

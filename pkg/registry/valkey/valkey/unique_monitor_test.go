@@ -28,17 +28,17 @@ func TestAMonitorNameIsOneValkeys(t *testing.T) {
 		want           []string
 		wantAsked      []string
 	}{
-		"free":                          {object: monitored("new", "m"), wantAsked: []string{"ns/m@0"}},
-		"taken":                         {monitored("new", "m"), nil, []string{"old"}, []string{"old"}, taken("m", "old"), []string{"ns/m@0", "ns/m@"}},
-		"taken, as it is called":        {monitored("new", ""), nil, []string{"old"}, []string{"old"}, taken("new", "old"), []string{"ns/new@0", "ns/new@"}},
-		"taken twice":                   {monitored("new", "m"), nil, []string{"b", "a"}, []string{"b", "a"}, taken("m", "a"), []string{"ns/m@0", "ns/m@"}},
-		"its own":                       {monitored("new", "m"), nil, []string{"new"}, nil, nil, []string{"ns/m@0"}},
-		"the holder has just gone":      {monitored("new", "m"), nil, []string{"old"}, nil, nil, []string{"ns/m@0", "ns/m@"}},
+		"free":                          {object: monitored("new", "m"), wantAsked: []string{"ns/m false"}},
+		"taken":                         {monitored("new", "m"), nil, []string{"old"}, []string{"old"}, taken("m", "old"), []string{"ns/m false", "ns/m true"}},
+		"taken, as it is called":        {monitored("new", ""), nil, []string{"old"}, []string{"old"}, taken("new", "old"), []string{"ns/new false", "ns/new true"}},
+		"taken twice":                   {monitored("new", "m"), nil, []string{"b", "a"}, []string{"b", "a"}, taken("m", "a"), []string{"ns/m false", "ns/m true"}},
+		"its own":                       {monitored("new", "m"), nil, []string{"new"}, nil, nil, []string{"ns/m false"}},
+		"the holder has just gone":      {monitored("new", "m"), nil, []string{"old"}, nil, nil, []string{"ns/m false", "ns/m true"}},
 		"not monitored":                 {object: unmonitored, cached: []string{"old"}},
 		"an update that leaves it":      {object: monitored("new", "m"), old: monitored("new", "m"), cached: []string{"old"}},
-		"an update that takes it":       {monitored("new", ""), unmonitored, []string{"old"}, []string{"old"}, taken("new", "old"), []string{"ns/new@0", "ns/new@"}},
+		"an update that takes it":       {monitored("new", ""), unmonitored, []string{"old"}, []string{"old"}, taken("new", "old"), []string{"ns/new false", "ns/new true"}},
 		"an update that gives up its":   {object: unmonitored, old: monitored("new", "m"), cached: []string{"old"}},
-		"an update that takes it again": {object: monitored("new", "m"), old: unmonitored, wantAsked: []string{"ns/m@0"}},
+		"an update that takes it again": {object: monitored("new", "m"), old: unmonitored, wantAsked: []string{"ns/m false"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			around := &others{cached: c.cached, stored: c.stored}
@@ -72,54 +72,46 @@ func TestWhoCannotLookLetsIn(t *testing.T) {
 func TestWritersOfOneNameTakeTurns(t *testing.T) {
 	var names MonitorNames
 	firstCtx, first := names.Begin(t.Context())
-	if version, err := first.hold(firstCtx, "ns/m"); err != nil || version != "0" {
-		t.Fatalf("%q, %v", version, err)
+	if err := first.hold(firstCtx, "ns/m"); err != nil {
+		t.Fatal(err)
 	}
 	// Another name is nobody's business.
 	otherCtx, other := names.Begin(t.Context())
-	if _, err := other.hold(otherCtx, "ns/n"); err != nil {
+	if err := other.hold(otherCtx, "ns/n"); err != nil {
 		t.Fatal(err)
 	}
-	other.End(nil)
+	other.End()
 
-	got := make(chan string, 1)
+	got := make(chan error, 1)
 	secondCtx, second := names.Begin(t.Context())
-	go func() {
-		version, err := second.hold(secondCtx, "ns/m")
-		if err != nil {
-			version = err.Error()
-		}
-		got <- version
-	}()
+	go func() { got <- second.hold(secondCtx, "ns/m") }()
 	impatient, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	thirdCtx, third := names.Begin(impatient)
-	if _, err := third.hold(thirdCtx, "ns/m"); !errors.Is(err, context.DeadlineExceeded) {
+	if err := third.hold(thirdCtx, "ns/m"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("who waits in vain: %v", err)
 	}
-	third.End(nil)
+	third.End()
 	select {
-	case version := <-got:
-		t.Fatalf("two hold the name: %s", version)
+	case <-got:
+		t.Fatal("two hold the name")
 	default:
 	}
 
-	written := monitored("v", "m")
-	written.ResourceVersion = "17"
-	first.End(written)
-	if version := <-got; version != "17" {
-		t.Errorf("the second reads as of %s, not as of what the first wrote", version)
+	first.End()
+	if err := <-got; err != nil {
+		t.Fatal(err)
 	}
 	// Tried again under another name, the first is given up.
-	if _, err := second.hold(secondCtx, "ns/o"); err != nil {
+	if err := second.hold(secondCtx, "ns/o"); err != nil {
 		t.Fatal(err)
 	}
 	fourthCtx, fourth := names.Begin(t.Context())
-	if _, err := fourth.hold(fourthCtx, "ns/m"); err != nil {
+	if err := fourth.hold(fourthCtx, "ns/m"); err != nil {
 		t.Fatal(err)
 	}
-	fourth.End(nil)
-	second.End(nil)
+	fourth.End()
+	second.End()
 	if len(names.turns) != 0 {
 		t.Errorf("remembered for ever: %v", names.turns)
 	}

@@ -60,24 +60,15 @@ func NewStorage(scheme *runtime.Scheme, options generic.RESTOptionsGetter, other
 // Create makes a Valkey. Those that would take one monitor name take turns.
 func (r *REST) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (runtime.Object, error) {
 	ctx, write := r.monitors.Begin(ctx)
-	created, err := r.REST.Create(ctx, object, validate, options)
-	write.End(written(created, err))
-	return created, err
+	defer write.End()
+	return r.REST.Create(ctx, object, validate, options)
 }
 
 // Update changes a Valkey, or makes it where forceAllowCreate says so. Those that would take one monitor name take turns.
 func (r *REST) Update(ctx context.Context, name string, object rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc, updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	ctx, write := r.monitors.Begin(ctx)
-	updated, created, err := r.REST.Update(ctx, name, object, createValidation, updateValidation, forceAllowCreate, options)
-	write.End(written(updated, err))
-	return updated, created, err
-}
-
-func written(object runtime.Object, err error) metav1.Object {
-	if valkey, ok := object.(*api.Valkey); ok && err == nil {
-		return valkey
-	}
-	return nil
+	defer write.End()
+	return r.REST.Update(ctx, name, object, createValidation, updateValidation, forceAllowCreate, options)
 }
 
 func scalable(stored runtime.Object) (resource.Scalable, error) {
