@@ -2125,7 +2125,7 @@ func schema_pkg_apis_valkey_v1alpha1_SentinelFailoverSpec(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"monitorName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "monitorName is the name under which Sentinel clients ask for the primary: letters, digits, \".\", \"-\", \"_\". Default metadata.name. It is frozen while the sentinel block exists.",
+							Description: "monitorName is the name under which Sentinel clients ask for the primary: letters, digits, \".\", \"-\", \"_\". Default metadata.name. It is frozen while the sentinel block exists, and no two Valkeys of a namespace may be monitored under one name.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -3250,7 +3250,7 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeySentinelSpec(ref common.ReferenceCall
 					},
 					"persistence": {
 						SchemaProps: spec.SchemaProps{
-							Description: "persistence keeps each Sentinel's file on a volume. Not needed: a Sentinel that lost its file is whole again by itself.",
+							Description: "persistence keeps each Sentinel's file on a volume. Not needed: a Sentinel that lost its file is whole again by itself. It cannot be added, removed, shrunk, or moved to another class later.",
 							Ref:         ref(v1alpha1.SentinelPersistenceSpec{}.OpenAPIModelName()),
 						},
 					},

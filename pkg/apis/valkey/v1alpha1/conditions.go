@@ -174,7 +174,7 @@ const (
 	ReasonMonitoredByOther = "MonitoredByOther"
 	// ReasonForeignMonitor means that the Sentinels hold a monitor, or know a Sentinel, that nobody here asked for; it is left alone.
 	ReasonForeignMonitor = "ForeignMonitor"
-	// ReasonMonitorNameTaken means that two selected Valkeys have one monitor name; the first by name is monitored.
+	// ReasonMonitorNameTaken means that two selected Valkeys have one monitor name; the older is monitored.
 	ReasonMonitorNameTaken = "MonitorNameTaken"
 	// ReasonQuorumUnwise means that the quorum is not a majority, or more than there are Sentinels.
 	ReasonQuorumUnwise = "QuorumUnwise"

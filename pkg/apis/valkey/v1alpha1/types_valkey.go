@@ -182,7 +182,7 @@ type FailoverSpec struct {
 // SentinelFailoverSpec is how the Sentinels monitor a Valkey.
 type SentinelFailoverSpec struct {
 	// monitorName is the name under which Sentinel clients ask for the primary: letters, digits, ".", "-", "_". Default metadata.name.
-	// It is frozen while the sentinel block exists.
+	// It is frozen while the sentinel block exists, and no two Valkeys of a namespace may be monitored under one name.
 	// +optional
 	// +k8s:optional
 	// +k8s:maxLength=63

@@ -100,6 +100,7 @@ type ValkeySentinelSpec struct {
 	// +optional
 	Exporter ExporterSpec `json:"exporter,omitempty,omitzero" protobuf:"bytes,9,opt,name=exporter"`
 	// persistence keeps each Sentinel's file on a volume. Not needed: a Sentinel that lost its file is whole again by itself.
+	// It cannot be added, removed, shrunk, or moved to another class later.
 	// +optional
 	// +k8s:optional
 	Persistence *SentinelPersistenceSpec `json:"persistence,omitempty" protobuf:"bytes,10,opt,name=persistence"`

@@ -11,6 +11,7 @@ import (
 )
 
 // volume is what a claim is made from. Nil: there is none.
+// +k8s:openapi-gen=false
 type volume struct {
 	capacity resource.Quantity
 	class    *string

@@ -11,7 +11,7 @@ package v1alpha1
 // SentinelFailoverSpec is how the Sentinels monitor a Valkey.
 type SentinelFailoverSpecApplyConfiguration struct {
 	// monitorName is the name under which Sentinel clients ask for the primary: letters, digits, ".", "-", "_". Default metadata.name.
-	// It is frozen while the sentinel block exists.
+	// It is frozen while the sentinel block exists, and no two Valkeys of a namespace may be monitored under one name.
 	MonitorName *string `json:"monitorName,omitempty"`
 	// quorum is how many Sentinels must agree that the primary is down. Default: a majority of the Sentinels.
 	Quorum *int32 `json:"quorum,omitempty"`

@@ -34,6 +34,7 @@ type ValkeySentinelSpecApplyConfiguration struct {
 	// exporter runs a Prometheus exporter beside each Sentinel.
 	Exporter *ExporterSpecApplyConfiguration `json:"exporter,omitempty"`
 	// persistence keeps each Sentinel's file on a volume. Not needed: a Sentinel that lost its file is whole again by itself.
+	// It cannot be added, removed, shrunk, or moved to another class later.
 	Persistence *SentinelPersistenceSpecApplyConfiguration `json:"persistence,omitempty"`
 	// containers are merged by name into the pod's containers, as a strategic merge patch: "sentinel" and "metrics-exporter" change ours, others are added.
 	Containers []corev1.Container `json:"containers,omitempty"`
