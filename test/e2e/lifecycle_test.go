@@ -14,6 +14,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -134,6 +136,48 @@ func TestNamespaceDeletion(t *testing.T) {
 			}
 		})
 	}
+}
+
+// K4: the controller itself runs in the namespace that is deleted.
+func TestNamespaceDeletionWithTheControllerInIt(t *testing.T) {
+	e := framework.Connect(t)
+	e.ScaleController(t, 0)
+	ns := e.Namespace(t, "home")
+	framework.Apply(t, "", controllerIn(t, ns))
+	t.Cleanup(func() {
+		framework.Kubectl(t, "delete", "clusterrolebinding", ns)
+		framework.Kubectl(t, "delete", "rolebinding", ns, "-n", "valkey-system")
+	})
+	e.Start(t, ns, framework.Options{Name: "main", Replicas: 1, Mode: v1alpha1.FailoverModeSentinel, Persistent: true})
+	e.DeleteNamespace(t, ns, 2*time.Minute)
+}
+
+// controllerIn is the controller's manifest for another namespace; its rights where the product is installed are bound to it as well.
+func controllerIn(t *testing.T, namespace string) string {
+	t.Helper()
+	var moved []string
+	for _, document := range strings.Split(framework.Kubectl(t, "kustomize", "../../artifacts/deploy/controller"), "\n---\n") {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
+			t.Fatal(err)
+		}
+		switch object.GetKind() {
+		case "Deployment", "ServiceAccount":
+			object.SetNamespace(namespace)
+		case "ClusterRoleBinding", "RoleBinding":
+			object.SetName(namespace)
+			subject := map[string]any{"kind": "ServiceAccount", "name": "valkey-controller", "namespace": namespace}
+			object.Object["subjects"] = []any{subject}
+		default:
+			continue
+		}
+		text, err := yaml.Marshal(object.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved = append(moved, string(text))
+	}
+	return strings.Join(moved, "---\n")
 }
 
 // P1: while no API pod runs, the rest of the cluster works; a namespace that waits for it ends soon after its return.

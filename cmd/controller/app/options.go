@@ -21,11 +21,8 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
-// Environment variables with defaults of flags: an installation sets them beside the images it installs.
-const (
-	envAgentImage = "VALKEY_AGENT_IMAGE"
-	envNamespace  = "POD_NAMESPACE"
-)
+// envAgentImage is the default of a flag: an installation sets it beside the images it installs.
+const envAgentImage = "VALKEY_AGENT_IMAGE"
 
 const (
 	defaultAgentImage = "valkeykube/valkey-agent:dev"
@@ -53,15 +50,14 @@ type Options struct {
 func NewOptions() *Options {
 	return &Options{
 		QPS: 200, Burst: 400,
-		SystemNamespace: cmp.Or(os.Getenv(envNamespace), naming.SystemNamespace),
-		AgentImage:      cmp.Or(os.Getenv(envAgentImage), defaultAgentImage),
-		ClusterDomain:   "cluster.local",
-		Concurrency:     16,
-		LeaderElect:     true,
-		MetricsAddress:  ":8080",
-		HealthAddress:   ":8081",
-		ServingCert:     true,
-		Logs:            logsapi.NewLoggingConfiguration(),
+		AgentImage:     cmp.Or(os.Getenv(envAgentImage), defaultAgentImage),
+		ClusterDomain:  "cluster.local",
+		Concurrency:    16,
+		LeaderElect:    true,
+		MetricsAddress: ":8080",
+		HealthAddress:  ":8081",
+		ServingCert:    true,
+		Logs:           logsapi.NewLoggingConfiguration(),
 	}
 }
 
@@ -71,7 +67,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.Float32Var(&o.QPS, "kube-api-qps", o.QPS, "Requests a second to the Kubernetes API, on average.")
 	flags.IntVar(&o.Burst, "kube-api-burst", o.Burst, "Requests to the Kubernetes API at a time, above the average.")
 	flags.StringVar(&o.SystemNamespace, "system-namespace", o.SystemNamespace,
-		"Namespace that the product is installed in. Default: $"+envNamespace+", else "+naming.SystemNamespace+".")
+		"Namespace that the product is installed in. Default: the one of the API server's Service, which APIService "+naming.APIServiceName+" names.")
 	flags.StringVar(&o.AgentImage, "agent-image", o.AgentImage,
 		"Image that brings the agent into new pods; running pods keep theirs. Default: $"+envAgentImage+", else "+defaultAgentImage+".")
 	flags.StringSliceVar(&o.ClusterDNS, "cluster-dns", o.ClusterDNS,
@@ -109,7 +105,7 @@ func (o *Options) Validate() error {
 		wrong = append(wrong, fmt.Errorf("--concurrency: %d is less than 1", o.Concurrency))
 	}
 	for flag, value := range map[string]string{
-		"--agent-image": o.AgentImage, "--cluster-domain": o.ClusterDomain, "--system-namespace": o.SystemNamespace,
+		"--agent-image": o.AgentImage, "--cluster-domain": o.ClusterDomain,
 	} {
 		if value == "" {
 			wrong = append(wrong, fmt.Errorf("%s must not be empty", flag))

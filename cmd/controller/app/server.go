@@ -60,6 +60,11 @@ func Run(ctx context.Context, options *Options) error {
 	if err != nil {
 		return err
 	}
+	if options.SystemNamespace == "" {
+		if options.SystemNamespace, err = home(ctx, restConfig); err != nil {
+			return err
+		}
+	}
 	mgr, err := newManager(restConfig, options)
 	if err != nil {
 		return err
