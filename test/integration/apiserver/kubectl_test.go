@@ -103,3 +103,47 @@ func TestKubectl(t *testing.T) {
 		t.Errorf("a refused request: %v\n%s", err, output)
 	}
 }
+
+func TestKubectlPrintsWhatTheRulesSay(t *testing.T) {
+	const namespace = "kubectl-rules"
+	head := "apiVersion: valkey.io/v1alpha1\nkind: "
+	watching := func(name string) string {
+		return head + "ValkeySentinel\nmetadata: {name: " + name + "}\nspec: {valkeySelector: {matchLabels: {watched: 'yes'}}}\n---\n"
+	}
+	valkey := func(name, spec string) string {
+		return head + "Valkey\nmetadata: {name: " + name + ", labels: {watched: 'yes'}}\nspec: " + spec + "\n---\n"
+	}
+	for _, step := range []struct {
+		what, input string
+		args        []string
+		refused     bool
+		want        []string
+	}{
+		{"one manifest of neighbours", valkey("a", "{replicas: 1, failover: {mode: Sentinel, sentinel: {quorum: 1}}}") + watching("first") + watching("second"), []string{"apply", "-f", "-"}, false, []string{
+			"valkey.valkey.io/a created",
+			"Warning: spec.replicas: for Valkey a, a quorum of 1 is no majority of 3: so few may be wrong about the primary",
+			"Warning: spec.valkeySelector: Valkey a stays with the older ValkeySentinel first, which selects it too",
+			"valkeysentinel.valkey.io/second created",
+		}},
+		{"a name that is taken", valkey("b", "{replicas: 1, failover: {mode: Sentinel, sentinel: {monitorName: a}}}"), []string{"apply", "--server-side", "-f", "-"}, true, []string{
+			`The Valkey "b" is invalid: spec.failover.sentinel.monitorName: Invalid value: "a": is the name under which Valkey a of this namespace is monitored: set another monitorName`,
+		}},
+		{"several errors", valkey("c", "{replicas: -1, image: 'a b'}"), []string{"create", "-f", "-"}, true, []string{
+			`* spec.replicas: Invalid value: -1: must be greater than or equal to 0`, `* spec.image: Invalid value: "a b": must be the name of an image, without spaces`,
+		}},
+		{"an unknown field", valkey("c", "{colour: red}"), []string{"create", "-f", "-"}, true, []string{`strict decoding error: unknown field "spec.colour"`}},
+		{"an unknown field, with a warning", valkey("c", "{colour: red}"), []string{"create", "--validate=warn", "--dry-run=server", "-f", "-"}, false, []string{`Warning: unknown field "spec.colour"`, "valkey.valkey.io/c created (server dry run)"}},
+		{"a field selector", "", []string{"get", "vk", "--field-selector", "spec.failover.mode=Sentinel", "-o", "name"}, false, []string{"valkey.valkey.io/a"}},
+		{"a field that cannot be selected by", "", []string{"get", "vk", "--field-selector", "spec.image=a"}, true, []string{`a Valkey cannot be selected by the field "spec.image", only by metadata.name, metadata.namespace, spec.failover.mode, status.primary, status.state`}},
+	} {
+		output, err := kubectl(t, namespace, step.input, step.args...)
+		if (err != nil) != step.refused {
+			t.Errorf("%s: %v\n%s", step.what, err, output)
+		}
+		for _, want := range step.want {
+			if !strings.Contains(output, want) {
+				t.Errorf("%s:\n%s\nwant %q", step.what, output, want)
+			}
+		}
+	}
+}
