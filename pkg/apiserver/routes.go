@@ -13,6 +13,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/live"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/monitors"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/replication"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/snapshot"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/stored"
 	valkeystorage "github.com/valkeykube/valkeykube/pkg/registry/valkey/valkey/storage"
 	nodestorage "github.com/valkeykube/valkeykube/pkg/registry/valkey/valkeynode/storage"
@@ -45,6 +46,7 @@ func newRoutes(options generic.RESTOptionsGetter, lives live.Dependencies) (map[
 		"valkeys/scale":       valkeys.Scale,
 		"valkeys/failover":    failover.NewValkeyREST(executor),
 		"valkeys/replication": replication.NewREST(lives),
+		"valkeys/proxy":       snapshot.NewREST(lives),
 
 		"valkeysentinels":          sentinels.ValkeySentinel,
 		"valkeysentinels/status":   sentinels.Status,

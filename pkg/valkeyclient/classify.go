@@ -121,6 +121,7 @@ var codeClasses = map[string]error{
 	"MASTERDOWN":    ErrUnexpected,
 	"NOREPLICAS":    ErrUnexpected,
 	"OOM":           ErrUnexpected,
+	"NOMASTERLINK":  ErrUnexpected, // a replica whose own copy is not complete
 }
 
 // textClasses is parts of general errors, in lower case; the first match counts. What matches none was

@@ -44,6 +44,9 @@ type Options struct {
 	DialTimeout time.Duration
 	// IdleTimeout closes connections that were not used for so long. Default 5 min.
 	IdleTimeout time.Duration
+	// SnapshotPatience is how long a server that sends a snapshot may send nothing at all. While it prepares, it sends a sign of
+	// life every repl-ping-replica-period (10 s). Default 30 s.
+	SnapshotPatience time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -58,6 +61,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.IdleTimeout <= 0 {
 		o.IdleTimeout = 5 * time.Minute
+	}
+	if o.SnapshotPatience <= 0 {
+		o.SnapshotPatience = 30 * time.Second
 	}
 	return o
 }

@@ -66,5 +66,5 @@ func (s *Server) live(options *Options, config *genericapiserver.RecommendedConf
 	}
 	clients := valkeyclient.New(valkeyclient.Options{ClientName: apiserver.Name})
 	s.closers = append(s.closers, clients.Close)
-	return live.Dependencies{Processes: resolver, Clients: clients, Clock: clock.RealClock{}}, nil
+	return live.Dependencies{Processes: resolver, Clients: clients, Snapshots: clients, Clock: clock.RealClock{}}, nil
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/generated/clientset/versioned"
+	valkeyv1alpha1 "github.com/valkeykube/valkeykube/pkg/generated/clientset/versioned/typed/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/storeidentity"
 )
 
@@ -96,6 +97,7 @@ func TestBehindTheAggregator(t *testing.T) {
 	})
 	t.Run("users", c.testUsers)
 	t.Run("kubectl", c.testKubectl)
+	t.Run("snapshot", c.testSnapshot)
 	t.Run("the store", func(t *testing.T) { c.testStore(t, dataDir, stop) })
 }
 
@@ -150,6 +152,15 @@ func (c *cluster) testUsers(t *testing.T) {
 	}
 	if _, err := nobody.Monitors("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("nobody lists monitors: %v", err)
+	}
+	snapshotOf := func(user valkeyv1alpha1.ValkeyV1alpha1Interface) error {
+		return user.RESTClient().Get().Namespace("default").Resource("valkeys").Name("shared").SubResource("proxy").Suffix("snapshot").MaxRetries(0).Do(t.Context()).Error()
+	}
+	if err := snapshotOf(viewer); !apierrors.IsForbidden(err) {
+		t.Errorf("view takes a snapshot: %v", err)
+	}
+	if err := snapshotOf(editor); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("edit takes a snapshot: %v", err)
 	}
 	if err := editor.RESTClient().Post().Namespace("default").Resource("failoverrequests").MaxRetries(0).Body(request).Do(t.Context()).Error(); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("edit asks for a failover: %v", err)

@@ -46,6 +46,8 @@ type cluster struct {
 	bundle           []byte
 	listener         net.Listener
 	kubeconfig       string
+	// addresses are what our server finds Valkeys at.
+	addresses here
 }
 
 // startCluster starts a kube-apiserver, applies the manifests of our API server, and points their Service at the test's own process.
@@ -213,7 +215,7 @@ func (c *cluster) point(t *testing.T, object *unstructured.Unstructured) {
 func (c *cluster) options(t *testing.T, dataDir string, etcdServers ...string) *app.Options {
 	t.Helper()
 	options := app.NewOptions()
-	options.DataDir = dataDir
+	options.DataDir, options.Addresses = dataDir, &c.addresses
 	recommended := options.Recommended
 	recommended.Etcd.StorageConfig.Transport.ServerList = etcdServers
 	recommended.CoreAPI.CoreAPIKubeconfigPath = c.kubeconfig

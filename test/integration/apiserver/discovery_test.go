@@ -40,6 +40,7 @@ func TestDiscovery(t *testing.T) {
 		"valkeys/status Valkey  ":                           writable,
 		"valkeys/scale Scale  ":                             writable,
 		"valkeys/failover Failover  ":                       {"create"},
+		"valkeys/proxy Valkey  ":                            {"get"},
 		"valkeys/replication Replication  ":                 {"get"},
 		"valkeysentinels ValkeySentinel vks valkey-all,all": all,
 		"valkeysentinels/status ValkeySentinel  ":           writable,

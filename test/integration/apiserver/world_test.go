@@ -67,6 +67,13 @@ func credentials(user string) valkeyclient.Credentials {
 	return valkeyclient.Credentials{Username: user, Password: "pw-of-" + user}
 }
 
+// tester is a user of the tests' own, which may look at and fill datasets.
+func tester() valkeyconf.User {
+	return valkeyconf.User{
+		Name: "tester", Enabled: true, PasswordHashes: []string{valkeyconf.HashPassword(credentials("tester").Password)}, Rules: []string{"~*", "+@all"},
+	}
+}
+
 func acl(t *testing.T, makeUser func(string, ...string) (valkeyconf.User, bool), names []string, others ...valkeyconf.User) []string {
 	t.Helper()
 	lines := []string{}
@@ -91,7 +98,7 @@ func startSet(t *testing.T, namespace string, mode v1alpha1.FailoverMode, replic
 	replication, peer, sentinelUser := credentials(naming.UserReplication), credentials(naming.UserPeer), credentials(naming.UserSentinel)
 	set := valkeytest.StartSet(t, valkeytest.SetOptions{
 		Binary: valkeytest.Default(t), Replicas: replicas, Sentinels: sentinels, Monitor: "cache", Hurry: true,
-		NodeACL: acl(t, valkeyconf.NodeUser, naming.SystemUsers(), valkeyconf.OpenNodeDefault()), NodeUser: credentials(naming.UserOperator),
+		NodeACL: acl(t, valkeyconf.NodeUser, naming.SystemUsers(), valkeyconf.OpenNodeDefault(), tester()), NodeUser: credentials(naming.UserOperator),
 		NodeConfig:     []string{"masteruser " + replication.Username, "masterauth " + replication.Password},
 		SentinelACL:    acl(t, valkeyconf.SentinelUser, naming.SentinelSystemUsers(), valkeyconf.OpenSentinelDefault()),
 		SentinelUser:   credentials(naming.UserOperator),

@@ -4,11 +4,15 @@
 package live
 
 import (
+	"context"
+	"io"
+
 	"k8s.io/utils/clock"
 
 	"github.com/valkeykube/valkeykube/pkg/discovery"
 	"github.com/valkeykube/valkeykube/pkg/inspect"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/stored"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
 
 // Dependencies are what every live subresource asks. All are required.
@@ -19,5 +23,12 @@ type Dependencies struct {
 	Processes discovery.Resolver
 	// Clients talks to them.
 	Clients inspect.Clients
-	Clock   clock.PassiveClock
+	// Snapshots has them send their datasets.
+	Snapshots Snapshots
+	Clock     clock.PassiveClock
+}
+
+// Snapshots has data servers send their datasets; *valkeyclient.Client is one.
+type Snapshots interface {
+	Snapshot(ctx context.Context, target valkeyclient.Target) (io.ReadCloser, error)
 }
