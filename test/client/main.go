@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/redis/go-redis/v9"
 )
 
 const usage = `testclient: a client of Valkey and Sentinel for tests
@@ -23,6 +25,10 @@ const usage = `testclient: a client of Valkey and Sentinel for tests
 Flags: -h after the verb. Passwords come from the environment variable PASSWORD.
 `
 
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -30,6 +36,7 @@ func main() {
 		fmt.Fprint(os.Stderr, usage)
 		os.Exit(2)
 	}
+	redis.SetLogger(silent{}) // what matters is in the errors
 	var err error
 	switch verb, args := os.Args[1], os.Args[2:]; verb {
 	case "idle":
