@@ -20,7 +20,7 @@ GOBUILD := go build -ldflags "-s -w -X github.com/valkeykube/valkeykube/pkg/vers
 demo: up ## Bring a real cluster up, install the product, and show the main job
 	hack/demo.sh
 
-test: unit integration e2e ## Pass every test: unit, integration, end-to-end on a real cluster
+test: unit integration e2e e2e-ha ## Pass every test: unit, integration, end-to-end on a real cluster
 
 ##@ The cluster (CLUSTER=name keeps several apart; NODE is node-1, node-2 or node-3)
 up: cluster-up images ## The cluster with the product installed; run twice it changes nothing
@@ -42,7 +42,7 @@ cluster-up: $(CLUSTER_BIN) ## The bare cluster, without the product
 images: build $(CLUSTER_BIN) ## Assemble the product's images and load them into the cluster
 	$(CLUSTER_BIN) load --name $(CLUSTER) --product-bin bin
 
-deploy: ## Install the product into the cluster of $KUBECONFIG, or of CLUSTER
+deploy: ## Install the product into the cluster of $KUBECONFIG, or of CLUSTER (INSTALL=ha: several API servers and an etcd)
 	hack/deploy.sh
 
 undeploy: ## Take the product out of that cluster again; the data of its store go too
@@ -86,8 +86,11 @@ integration: binaries ## The API server behind a real kube-apiserver
 e2e: ## End-to-end tests on a real three-node cluster (CLUSTER=e2e unless set)
 	hack/e2e.sh
 
+e2e-ha: ## End-to-end tests of the highly available installation, on a cluster of their own
+	INSTALL=ha CLUSTER=$(if $(filter demo,$(CLUSTER)),e2e-ha,$(CLUSTER)) hack/e2e.sh
+
 help: ## This help
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_ -]+:.*## / {printf "  %-32s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 FORCE:
-.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy backup restore build generate verify lint binaries unit integration e2e help FORCE
+.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy backup restore build generate verify lint binaries unit integration e2e e2e-ha help FORCE

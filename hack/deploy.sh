@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Install the product into the cluster of $KUBECONFIG, or, where that is not set, of the local cluster $CLUSTER; "remove" takes it out.
+# INSTALL=ha installs three API servers on an etcd of three members instead of one with an etcd of its own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${VALKEYKUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/valkeykube}
@@ -8,12 +9,27 @@ if [ -z "${KUBECONFIG:-}" ]; then
   export KUBECONFIG
 fi
 
+case ${INSTALL:-embedded} in
+  embedded) manifests=artifacts/deploy other=valkey-etcd ;;
+  ha) manifests=artifacts/deploy/ha other= ;;
+  *) echo "INSTALL is embedded or ha, not $INSTALL" >&2; exit 1 ;;
+esac
+
 if [ "${1:-}" = remove ]; then
-  kubectl delete -k artifacts/deploy --ignore-not-found
+  kubectl delete -k "$manifests" --ignore-not-found
   exit
 fi
 
-kubectl apply -k artifacts/deploy | sed 's/^/  /'
+# The two keep their objects in different stores.
+if { [ -n "$other" ] && kubectl -n valkey-system get statefulset "$other"; } >/dev/null 2>&1; then
+  echo "this cluster has the highly available installation: INSTALL=ha" >&2
+  exit 1
+fi
+if [ -z "$other" ] && kubectl -n valkey-system get pvc valkey-apiserver-data >/dev/null 2>&1; then
+  echo "this cluster has the plain installation, whose objects are on the volume valkey-apiserver-data: take it out first" >&2
+  exit 1
+fi
+kubectl apply -k "$manifests" | sed 's/^/  /'
 # Where images were rebuilt under the same name, pods that run an older one are replaced.
 for name in valkey-apiserver valkey-controller; do
   digest=$(sha256sum "bin/$name" 2>/dev/null | cut -c1-16 || true)
@@ -24,6 +40,6 @@ for name in valkey-apiserver valkey-controller; do
 done
 echo "waiting for the API server and the controller"
 for name in valkey-apiserver valkey-controller; do
-  kubectl -n valkey-system rollout status "deployment/$name" --timeout=180s | sed 's/^/  /'
+  kubectl -n valkey-system rollout status "deployment/$name" --timeout=300s | sed 's/^/  /'
 done
 kubectl wait --for=condition=Available apiservice/v1alpha1.valkey.io --timeout=120s | sed 's/^/  /'

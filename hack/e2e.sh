@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # End-to-end tests on a real cluster of their own, which is removed afterwards unless KEEP=1. RUN=regexp chooses tests.
+# INSTALL=ha runs those of the highly available installation, on it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "${CLUSTER:-demo}" = demo ] && CLUSTER=e2e
@@ -14,4 +15,6 @@ trap finish EXIT
 make --no-print-directory up CLUSTER="$CLUSTER"
 KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "$CLUSTER")
 export KUBECONFIG CLUSTER_BIN=$cache/bin/cluster
-go test -tags e2e -timeout 60m -v -count=1 -run "${RUN:-.}" ./test/e2e/...
+tag=e2e packages=./test/e2e
+[ "${INSTALL:-}" != ha ] || tag=e2eha packages=./test/e2e/ha
+go test -tags "$tag" -timeout 60m -v -count=1 -run "${RUN:-.}" "$packages"

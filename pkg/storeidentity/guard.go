@@ -37,6 +37,9 @@ const (
 	period = time.Second
 	// lookTimeout bounds one look.
 	lookTimeout = 3 * time.Second
+	// tolerated is how many looks in a row may fail to read a store that was the one on record. A member of etcd that is lost fails a few; and
+	// while all are lost, requests fail by themselves. What can be read and is another store closes the API at once.
+	tolerated = 2
 	// RetryAfterSeconds tells a refused client when to come again.
 	retryAfter = "2"
 )
@@ -47,6 +50,8 @@ type Guard struct {
 	record Record
 	// reading the record can fail while kube-apiserver is away; once it is known it need not be read again to notice another store.
 	known string
+	// unread is how many looks in a row could not read the store.
+	unread int
 
 	mu     sync.RWMutex
 	reason error
@@ -60,10 +65,7 @@ func New(store Store, rec Record) *Guard {
 // Run looks until the context ends.
 func (g *Guard) Run(ctx context.Context) {
 	for {
-		look, cancel := context.WithTimeout(ctx, lookTimeout)
-		err := g.look(look)
-		cancel()
-		g.set(ctx, err)
+		g.observe(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -71,6 +73,31 @@ func (g *Guard) Run(ctx context.Context) {
 		}
 	}
 }
+
+// observe looks once and opens or closes the API.
+func (g *Guard) observe(ctx context.Context) {
+	look, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	err := g.look(look)
+	if ctx.Err() != nil {
+		// Nothing was seen: the server ends, and answers what it still has.
+		return
+	}
+	var unreadable unreadableError
+	if !errors.As(err, &unreadable) {
+		g.unread = 0
+	} else if g.unread++; g.unread <= tolerated && g.Check(nil) == nil {
+		klog.FromContext(ctx).Info("The store could not be read", "err", err, "inARow", g.unread)
+		return
+	}
+	g.set(ctx, err)
+}
+
+// unreadableError says that a look has shown nothing about the store.
+type unreadableError struct{ error }
+
+// Unwrap is what went wrong.
+func (e unreadableError) Unwrap() error { return e.error }
 
 func (g *Guard) set(ctx context.Context, err error) {
 	g.mu.Lock()
@@ -89,7 +116,7 @@ func (g *Guard) set(ctx context.Context, err error) {
 func (g *Guard) look(ctx context.Context) error {
 	stored, err := g.store.Identity(ctx)
 	if err != nil {
-		return fmt.Errorf("read the store's identity: %w", err)
+		return unreadableError{fmt.Errorf("read the store's identity: %w", err)}
 	}
 	if stored != "" && stored == g.known {
 		return nil

@@ -65,7 +65,7 @@ func TestGuardThroughALife(t *testing.T) {
 	if g.Check(nil) == nil {
 		t.Fatal("open before the first look")
 	}
-	look := func() error { err := g.look(ctx); g.set(ctx, err); return err }
+	look := func() error { g.observe(ctx); return g.Check(nil) }
 	_ = look() // birth
 	if err := look(); err != nil || store.id == "" {
 		t.Fatalf("after birth: %v, id %q", err, store.id)
@@ -79,7 +79,7 @@ func TestGuardThroughALife(t *testing.T) {
 	if store.id != "" {
 		t.Fatal("the empty store was given an identity without a person's word")
 	}
-	store.id, store.err = first, errors.New("no leader")
+	store.id, store.err = first, errors.New("no leader") // it has been closed, so nothing is tolerated
 	if err := look(); err == nil {
 		t.Fatal("open while the store does not answer")
 	}
@@ -87,6 +87,35 @@ func TestGuardThroughALife(t *testing.T) {
 	if err := look(); err != nil {
 		t.Fatalf("the store is back: %v", err)
 	}
+
+	store.err = errors.New("a member is lost")
+	for range tolerated {
+		if err := look(); err != nil {
+			t.Fatalf("closed over what a lost member of etcd does: %v", err)
+		}
+	}
+	if err := look(); err == nil {
+		t.Fatal("open although the store cannot be read for long")
+	}
+	store.err = nil
+	if err := look(); err != nil {
+		t.Fatalf("the store is back again: %v", err)
+	}
+	store.err = errors.New("a member is lost")
+	_ = look()
+	store.id, store.err = "another", nil
+	if err := look(); err == nil || !strings.Contains(err.Error(), "another") {
+		t.Fatalf("another store after one that could not be read: %v", err)
+	}
+	store.id = first
+	_ = look()
+	ended, end := context.WithCancel(ctx)
+	end()
+	store.err = ended.Err()
+	if g.observe(ended); g.Check(nil) != nil {
+		t.Fatal("closed over the end of the server")
+	}
+	store.err = nil
 
 	store.id = ""
 	cm, err := maps.Get(ctx, ConfigMapName, metav1.GetOptions{})

@@ -89,8 +89,11 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 		}()
 	}
+	// These go on while the last requests are answered.
+	background, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	for _, run := range s.background {
-		go run(ctx)
+		go run(background)
 	}
 	if err := s.Generic.PrepareRun().RunWithContext(ctx); err != nil {
 		return err

@@ -43,7 +43,9 @@ type Options struct {
 	MetricsAddress  string
 	HealthAddress   string
 	ServingCert     bool
-	Logs            *logsapi.LoggingConfiguration
+	// EtcdCertificates is for how many members of the API server's etcd certificates are made. 0: none.
+	EtcdCertificates int
+	Logs             *logsapi.LoggingConfiguration
 }
 
 // NewOptions are the defaults.
@@ -79,6 +81,8 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", o.HealthAddress, "Address of /healthz and /readyz.")
 	flags.BoolVar(&o.ServingCert, "manage-serving-certificate", o.ServingCert,
 		"Make and renew the API server's serving certificate, and keep the CA in its APIService. Turn it off where another issuer does.")
+	flags.IntVar(&o.EtcdCertificates, "manage-etcd-certificates", o.EtcdCertificates,
+		"Make and renew the certificates between the API servers and an etcd of so many members, in the Secrets valkey-etcd-*. 0 makes none.")
 	logsapi.AddFlags(o.Logs, flags)
 }
 
@@ -100,6 +104,9 @@ func (o *Options) Validate() error {
 		if net.ParseIP(host) == nil {
 			wrong = append(wrong, fmt.Errorf("--cluster-dns: %q is no IP and no IP:port", server))
 		}
+	}
+	if o.EtcdCertificates < 0 {
+		wrong = append(wrong, fmt.Errorf("--manage-etcd-certificates: %d is less than 0", o.EtcdCertificates))
 	}
 	if o.Concurrency < 1 {
 		wrong = append(wrong, fmt.Errorf("--concurrency: %d is less than 1", o.Concurrency))

@@ -77,6 +77,13 @@ func Run(ctx context.Context, options *Options) error {
 		// Beside the manager: its caches need the API, and the API needs the certificate.
 		go keeper.Run(ctx)
 	}
+	if options.EtcdCertificates > 0 {
+		keeper, err := etcdCertificates(restConfig, options)
+		if err != nil {
+			return err
+		}
+		go keeper.Run(ctx)
+	}
 	if err := mgr.Add(wiring{mgr: mgr, options: options}); err != nil {
 		return fmt.Errorf("add the controllers: %w", err)
 	}

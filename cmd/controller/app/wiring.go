@@ -33,6 +33,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey"
 	valkeyplan "github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkeynode"
+	"github.com/valkeykube/valkeykube/pkg/etcdcert"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/servingcert"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
@@ -156,5 +157,16 @@ func servingCertificate(restConfig *rest.Config, options *Options) (*servingcert
 	}
 	return &servingcert.Keeper{
 		Kube: kube, Dynamic: dynamicClient, Namespace: options.SystemNamespace, ClusterDomain: options.DNS().ClusterDomain,
+	}, nil
+}
+
+// etcdCertificates keeps the certificates of the API server's etcd, before the manager for the same reason.
+func etcdCertificates(restConfig *rest.Config, options *Options) (*etcdcert.Keeper, error) {
+	kube, err := kubernetes.NewForConfig(restConfig)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return &etcdcert.Keeper{
+		Kube: kube, Namespace: options.SystemNamespace, ClusterDomain: options.DNS().ClusterDomain, Members: options.EtcdCertificates,
 	}, nil
 }

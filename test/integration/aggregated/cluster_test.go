@@ -54,6 +54,8 @@ type cluster struct {
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{environment: &envtest.Environment{}}
+	// Its certificates outlive a restart.
+	c.environment.ControlPlane.GetAPIServer().CertDir = t.TempDir()
 	c.certificates(t)
 	c.aggregation(t)
 	admin, err := c.environment.Start()
@@ -165,7 +167,7 @@ func (c *cluster) userKubeconfig(t *testing.T, name string, groups ...string) st
 
 func (c *cluster) applyManifests(t *testing.T) {
 	t.Helper()
-	files := []string{filepath.Join(manifests, "namespace.yaml")}
+	files := []string{filepath.Join(manifests, "namespace", "namespace.yaml")}
 	more, err := filepath.Glob(filepath.Join(manifests, "apiserver", "*.yaml"))
 	if err != nil || len(more) == 0 {
 		t.Fatalf("no manifests: %v", err)

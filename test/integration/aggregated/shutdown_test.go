@@ -7,115 +7,16 @@ package aggregated
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/test/e2e/framework"
 )
-
-// traffic asks for what is there through the aggregator, without a client's own second attempts, until it is ended.
-type traffic struct {
-	stop     context.CancelFunc
-	done     sync.WaitGroup
-	answered atomic.Int64
-
-	mu sync.Mutex
-	// refused counts the answers that ask to come again, by what they say.
-	refused map[string]int
-	// wrong are all other answers that are not the truth.
-	wrong []string
-}
-
-func (c *cluster) traffic(t *testing.T, object string) *traffic {
-	t.Helper()
-	config := rest.CopyConfig(c.admin)
-	config.GroupVersion, config.APIPath = &v1alpha1.SchemeGroupVersion, "/apis"
-	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	client, err := rest.RESTClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	asked := &traffic{stop: stop, refused: map[string]int{}}
-	t.Cleanup(stop)
-	for range 4 {
-		asked.done.Go(func() {
-			for ctx.Err() == nil {
-				asked.one(ctx, client, object)
-				time.Sleep(20 * time.Millisecond)
-			}
-		})
-	}
-	return asked
-}
-
-func (a *traffic) one(ctx context.Context, client rest.Interface, object string) {
-	base := "/apis/valkey.io/v1alpha1/namespaces/default/valkeys"
-	for _, path := range []string{base, base + "/" + object} {
-		request := client.Get().AbsPath(path).MaxRetries(0)
-		body, err := request.Do(ctx).Raw()
-		if ctx.Err() != nil {
-			return
-		}
-		var list v1alpha1.ValkeyList
-		if err == nil && path == base {
-			err = json.Unmarshal(body, &list)
-			if err == nil && len(list.Items) == 0 {
-				err = errors.New("the list is empty")
-			}
-		}
-		a.note(path, err)
-	}
-}
-
-func (a *traffic) note(path string, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var status *apierrors.StatusError
-	code := 0
-	if errors.As(err, &status) {
-		code = int(status.ErrStatus.Code)
-	}
-	switch {
-	case err == nil:
-		a.answered.Add(1)
-	case code == http.StatusServiceUnavailable || code == http.StatusTooManyRequests && status.ErrStatus.Details.RetryAfterSeconds > 0:
-		a.refused[fmt.Sprint(code)]++
-	default:
-		a.wrong = append(a.wrong, fmt.Sprintf("%s: %d %v", path, code, err))
-	}
-}
-
-// end ends it and fails the test over every answer that was neither the truth nor a request to come again.
-func (a *traffic) end(t *testing.T) (refused int) {
-	t.Helper()
-	a.stop()
-	a.done.Wait()
-	t.Logf("%d requests answered, to come again later: %v", a.answered.Load(), a.refused)
-	for i, wrong := range a.wrong {
-		if i < 5 {
-			t.Error(wrong)
-		}
-	}
-	if len(a.wrong) > 0 {
-		t.Errorf("%d wrong answers", len(a.wrong))
-	}
-	for _, count := range a.refused {
-		refused += count
-	}
-	return refused
-}
 
 // One server with an embedded etcd is away while it restarts. Nothing may look as if objects were gone, watches end in order, and it does
 // not take longer than it must.
@@ -136,9 +37,9 @@ func TestRestartUnderRequests(t *testing.T) {
 		}
 		defer watch.Stop()
 	}
-	asked := c.traffic(t, "kept")
+	asked := framework.NewTraffic(t, c.admin, "default", "kept", framework.TrafficOptions{})
 	await(t, "requests", func(context.Context) error {
-		if asked.answered.Load() < 100 {
+		if asked.Answered() < 100 {
 			return errors.New("too few")
 		}
 		return nil
@@ -149,14 +50,17 @@ func TestRestartUnderRequests(t *testing.T) {
 	} else {
 		t.Logf("stopped after %s", took)
 	}
-	begin, before := time.Now(), asked.answered.Load()
+	begin, before := time.Now(), asked.Answered()
 	c.start(t, dataDir, flags...)
 	await(t, "requests after the restart", func(context.Context) error {
-		if asked.answered.Load() < before+100 {
+		if asked.Answered() < before+100 {
 			return errors.New("too few")
 		}
 		return nil
 	})
 	t.Logf("served again %s after the start", time.Since(begin))
-	asked.end(t)
+	refused := asked.End(t)
+	if told := asked.Refused(http.StatusServiceUnavailable) + asked.Refused(http.StatusTooManyRequests); told != refused || refused == 0 {
+		t.Errorf("%d requests were refused, %d of them as they should", refused, told)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +40,9 @@ func TestStorageThatIsAwayIsNotEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	look := func(ctx context.Context) (get, list error) {
+		// One that was asked before the loss was noticed may wait for a minute.
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
 		get = api.RESTClient().Get().Namespace("default").Resource("valkeys").Name("kept").MaxRetries(0).Do(ctx).Error()
 		var found v1alpha1.ValkeyList
 		list = api.RESTClient().Get().Namespace("default").Resource("valkeys").MaxRetries(0).Do(ctx).Into(&found)

@@ -98,7 +98,7 @@ func everything(*unstructured.Unstructured) bool { return true }
 // install makes the namespace of the product and the controller's rights, without those on a resource that must do without.
 func (c *cluster) install(t *testing.T, without string) {
 	t.Helper()
-	c.apply(t, "namespace.yaml", everything)
+	c.apply(t, "namespace/namespace.yaml", everything)
 	c.apply(t, "controller/serviceaccount.yaml", everything)
 	c.apply(t, "controller/rbac.yaml", everything)
 	role := &rbacv1.ClusterRole{}

@@ -117,7 +117,7 @@ func versions(t *testing.T, c *cluster, node *v1alpha1.ValkeyNode, children []cl
 // TestSeveralKeepersOnARealAPI: the concurrency that a fake cannot show, and an apply that leaves the rest of the APIService alone.
 func TestSeveralKeepersOnARealAPI(t *testing.T) {
 	c := startCluster(t)
-	c.apply(t, "namespace.yaml", everything)
+	c.apply(t, "namespace/namespace.yaml", everything)
 	c.apply(t, "apiserver/apiservice.yaml", everything)
 	kube, err := kubernetes.NewForConfig(c.config)
 	if err != nil {

@@ -13,8 +13,10 @@ import (
 const (
 	// ExporterReference is the exporter's public name; the content is Debian's build of it.
 	ExporterReference = "docker.io/oliver006/redis_exporter:v1.74.0"
-	valkeyUser        = 999
-	productUser       = "65532:65532"
+	// EtcdReference is etcd's public name, without its version; the content is built from its module.
+	EtcdReference = "quay.io/coreos/etcd"
+	valkeyUser    = 999
+	productUser   = "65532:65532"
 )
 
 // ProductPrograms are the programs that get an image each: those of the product, and the client of its tests.
@@ -47,6 +49,12 @@ func System(cache build.Cache) []Image {
 			Entrypoint: []string{"/coredns"},
 			User:       productUser,
 			Files:      []File{{Path: "/coredns", Source: cache.CoreDNS()}},
+		},
+		{
+			Reference:  EtcdReference + ":" + build.EtcdVersion,
+			Entrypoint: []string{"/usr/local/bin/etcd"},
+			User:       productUser,
+			Files:      []File{{Path: "/usr/local/bin/etcd", Source: cache.Etcd()}},
 		},
 	}
 }
