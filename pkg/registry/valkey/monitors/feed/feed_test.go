@@ -135,9 +135,11 @@ func TestWatchersHearWhatTheSentinelsSay(t *testing.T) {
 			t.Errorf("then %s %+v", kind, monitor)
 		}
 	}
+	source.mu.Lock()
 	if source.mostHeard != 1 {
 		t.Errorf("%d subscriptions for %d watchers", source.mostHeard, len(watchers))
 	}
+	source.mu.Unlock()
 	for _, w := range watchers {
 		w.Stop()
 		w.Stop() // twice is fine
@@ -151,7 +153,10 @@ func TestWatchersHearWhatTheSentinelsSay(t *testing.T) {
 	source.mu.Lock()
 	source.primary = "p-2"
 	source.mu.Unlock()
-	w, err := f.Watch(t.Context(), everything(""), Start{ResourceVersion: f.state.current.String()})
+	f.mu.Lock()
+	last := f.state.current.String()
+	f.mu.Unlock()
+	w, err := f.Watch(t.Context(), everything(""), Start{ResourceVersion: last})
 	if err != nil {
 		t.Fatal(err)
 	}
