@@ -53,6 +53,9 @@ var rules = []rule{
 	{"pkg/controller/valkey/plan", []string{"pkg/apis/valkey/v1alpha1", "pkg/topology", "pkg/desired", "pkg/naming", "pkg/boot", "pkg/valkeyconf", "pkg/selection", "pkg/generated/applyconfiguration"}, pure},
 	{"pkg/controller/sentinel/plan", []string{"pkg/apis/valkey/v1alpha1", "pkg/topology", "pkg/desired", "pkg/naming", "pkg/boot", "pkg/valkeyconf", "pkg/selection", "pkg/generated/applyconfiguration"}, pure},
 	{"pkg/controller/valkeynode/plan", []string{"pkg/apis/valkey/v1alpha1", "pkg/topology", "pkg/desired", "pkg/naming", "pkg/boot", "pkg/valkeyconf", "pkg/generated/applyconfiguration"}, pure},
+	{"pkg/controller/remembered", nil, append([]string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, generic...)},
+	{"pkg/controller/password", nil, append(slices.Clone(generic), noKube...)},
+	{"pkg/controller/pastcache", nil, generic},
 	{"pkg/controller/valkeynode", controllerImports("valkeynode"), generic},
 	{"pkg/controller/valkey", controllerImports("valkey"), generic},
 	{"pkg/controller/sentinel", controllerImports("sentinel"), generic},
@@ -70,7 +73,7 @@ var rules = []rule{
 
 func controllerImports(kind string) []string {
 	return []string{
-		"pkg/controller/" + kind, "pkg/apis/valkey/v1alpha1", "pkg/discovery", "pkg/inspect", "pkg/operation", "pkg/topology",
+		"pkg/controller/" + kind, "pkg/controller/remembered", "pkg/controller/pastcache", "pkg/controller/password", "pkg/apis/valkey/v1alpha1", "pkg/discovery", "pkg/inspect", "pkg/operation", "pkg/topology",
 		"pkg/valkeyclient", "pkg/valkeyconf", "pkg/desired", "pkg/naming", "pkg/boot", "pkg/selection", "pkg/generated",
 	}
 }

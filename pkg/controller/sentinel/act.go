@@ -5,10 +5,7 @@ package sentinel
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
 	"fmt"
-	"math/big"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/password"
 	"github.com/valkeykube/valkeykube/pkg/controller/sentinel/plan"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -128,7 +126,7 @@ func (r *reconciler) generatePasswords(ctx context.Context, o observation, actio
 		secret.Data = map[string][]byte{}
 	}
 	for _, user := range action.Users {
-		drawn, err := drawPassword()
+		drawn, err := password.Draw()
 		if err != nil {
 			return err
 		}
@@ -155,22 +153,4 @@ func ownerReference(set *v1alpha1.ValkeySentinel) metav1.OwnerReference {
 	no := false
 	reference.BlockOwnerDeletion = &no
 	return *reference
-}
-
-const (
-	passwordLength  = 32
-	passwordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-)
-
-// drawPassword draws letters and digits only: a Sentinel writes passwords into its file as they are.
-func drawPassword() (string, error) {
-	text := make([]byte, passwordLength)
-	for i := range text {
-		n, err := rand.Int(rand.Reader, big.NewInt(int64(len(passwordLetters))))
-		if err != nil {
-			return "", errors.New("draw a password: no randomness")
-		}
-		text[i] = passwordLetters[n.Int64()]
-	}
-	return string(text), nil
 }

@@ -70,7 +70,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func password(user string) string { return "password-of-" + strings.TrimPrefix(user, "_") }
+func passwordOf(user string) string { return "password-of-" + strings.TrimPrefix(user, "_") }
 
 // startCluster starts as many Sentinels, empty ones, and the objects that a set needs.
 func startCluster(t *testing.T, binary valkeytest.Binary, sentinels int) *cluster {
@@ -89,7 +89,7 @@ func startCluster(t *testing.T, binary valkeytest.Binary, sentinels int) *cluste
 		Name: naming.SentinelPasswordsSecret(testSet), Namespace: testNamespace, OwnerReferences: []metav1.OwnerReference{ownerReference(set)},
 	}, Data: map[string][]byte{}}
 	for _, user := range append(naming.SentinelSystemUsers(), naming.UserExporter) {
-		passwords.Data[user] = []byte(password(user))
+		passwords.Data[user] = []byte(passwordOf(user))
 	}
 	c.kube = fake.NewClientBuilder().WithScheme(scheme).WithReturnManagedFields().
 		WithStatusSubresource(&v1alpha1.ValkeySentinel{}, &v1alpha1.Valkey{}).
@@ -168,16 +168,16 @@ func (c *cluster) startSentinel() {
 	index, port := len(c.sentinels), valkeytest.FreePort(c.t)
 	acl := []string{c.line(valkeyconf.OpenSentinelDefault(), true)}
 	for _, user := range append(naming.SentinelSystemUsers(), naming.UserExporter) {
-		acl = append(acl, c.line(valkeyconf.SentinelUser(user, valkeyconf.HashPassword(password(user)))))
+		acl = append(acl, c.line(valkeyconf.SentinelUser(user, valkeyconf.HashPassword(passwordOf(user)))))
 	}
 	process := valkeytest.StartSentinel(c.t, valkeytest.Options{
 		Binary: c.binary, Name: naming.SentinelPod(testSet, index), Port: port, ACL: acl,
-		Credentials: valkeyclient.Credentials{Username: naming.UserOperator, Password: password(naming.UserOperator)},
+		Credentials: valkeyclient.Credentials{Username: naming.UserOperator, Password: passwordOf(naming.UserOperator)},
 		Config: []string{
 			"sentinel myid " + naming.SentinelID(testSetUID, naming.SentinelPod(testSet, index)),
 			"sentinel resolve-hostnames yes", "sentinel announce-hostnames yes",
 			"sentinel announce-ip localhost", fmt.Sprintf("sentinel announce-port %d", port),
-			"sentinel sentinel-user " + naming.UserPeer, "sentinel sentinel-pass " + password(naming.UserPeer),
+			"sentinel sentinel-user " + naming.UserPeer, "sentinel sentinel-pass " + passwordOf(naming.UserPeer),
 		},
 	})
 	c.sentinels = append(c.sentinels, process)
@@ -231,7 +231,7 @@ func (c *cluster) addValkey(name string, nodes int, settings map[string]string) 
 	owner := metav1.NewControllerRef(valkey, v1alpha1.SchemeGroupVersion.WithKind(desired.KindValkey))
 	passwords.OwnerReferences = []metav1.OwnerReference{*owner}
 	for _, user := range naming.SystemUsers() {
-		passwords.Data[user] = []byte(password(user))
+		passwords.Data[user] = []byte(passwordOf(user))
 	}
 	c.create(passwords)
 	primary := 0
@@ -246,17 +246,17 @@ func (c *cluster) startNode(valkey string, index, primary int) int {
 	node, port := naming.NodeName(valkey, index), valkeytest.FreePort(c.t)
 	acl := []string{"user default off"}
 	for _, user := range naming.SystemUsers() {
-		acl = append(acl, c.line(valkeyconf.NodeUser(user, valkeyconf.HashPassword(password(user)))))
+		acl = append(acl, c.line(valkeyconf.NodeUser(user, valkeyconf.HashPassword(passwordOf(user)))))
 	}
 	config := []string{
 		"replica-announce-ip localhost", fmt.Sprintf("replica-announce-port %d", port),
-		"masteruser " + naming.UserReplication, "masterauth " + password(naming.UserReplication),
+		"masteruser " + naming.UserReplication, "masterauth " + passwordOf(naming.UserReplication),
 	}
 	if primary != 0 {
 		config = append(config, fmt.Sprintf("replicaof localhost %d", primary))
 	}
 	c.nodes[node] = valkeytest.StartServer(c.t, valkeytest.Options{Binary: c.binary, Name: node, Port: port, Config: config, ACL: acl,
-		Credentials: valkeyclient.Credentials{Username: naming.UserOperator, Password: password(naming.UserOperator)}})
+		Credentials: valkeyclient.Credentials{Username: naming.UserOperator, Password: passwordOf(naming.UserOperator)}})
 	c.create(&v1alpha1.ValkeyNode{ObjectMeta: metav1.ObjectMeta{Name: node, Namespace: testNamespace}, Spec: v1alpha1.ValkeyNodeSpec{Valkey: valkey}})
 	c.create(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: naming.NodePod(node), Namespace: testNamespace, Labels: naming.NodeLabels(valkey, node)},

@@ -27,6 +27,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/controller/remembered"
 	"github.com/valkeykube/valkeykube/pkg/inspect"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
@@ -95,11 +96,11 @@ type reconciler struct {
 	deps   Dependencies
 	client client.Client
 	// reader looks past the cache.
-	reader client.Reader
-	events events.EventRecorder
-	now    func() time.Time
-	places places
-	recollections
+	reader        client.Reader
+	events        events.EventRecorder
+	now           func() time.Time
+	places        places
+	recollections remembered.Of[recollection]
 }
 
 // monitorsChanged lets through what other sets of the namespace have to know of a ValkeySentinel.

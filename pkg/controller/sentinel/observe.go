@@ -11,11 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/pastcache"
 	"github.com/valkeykube/valkeykube/pkg/controller/sentinel/plan"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -37,7 +37,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	if err := r.client.Get(ctx, key, set); err != nil {
 		return observation{}, client.IgnoreNotFound(err)
 	}
-	known := r.recall(key, set.UID)
+	known := r.recall(set)
 	if known.status != nil && known.seenVersion == set.ResourceVersion {
 		set.Status = *known.status.DeepCopy()
 	}
@@ -62,29 +62,29 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 }
 
 func (r *reconciler) observeObjects(ctx context.Context, o *observation) error {
-	look := lookup{r: r, ctx: ctx, namespace: o.Set.Namespace}
+	look := r.children(o.Set.Namespace)
 	workload, access := naming.SentinelWorkload(o.Set.Name), naming.SentinelAPIServerRole(o.Set.Name)
 	o.Objects = plan.Objects{
-		Passwords:   get(&look, naming.SentinelPasswordsSecret(o.Set.Name), &corev1.Secret{}),
-		Boot:        get(&look, naming.SentinelBootSecret(o.Set.Name), &corev1.Secret{}),
-		Service:     get(&look, workload, &corev1.Service{}),
-		Workload:    get(&look, workload, &appsv1.StatefulSet{}),
-		Role:        get(&look, access, &rbacv1.Role{}),
-		RoleBinding: get(&look, access, &rbacv1.RoleBinding{}),
-		Budget:      getIfAllowed(&look, workload, &policyv1.PodDisruptionBudget{}),
+		Passwords:   pastcache.Get(ctx, look, naming.SentinelPasswordsSecret(o.Set.Name), &corev1.Secret{}),
+		Boot:        pastcache.Get(ctx, look, naming.SentinelBootSecret(o.Set.Name), &corev1.Secret{}),
+		Service:     pastcache.Get(ctx, look, workload, &corev1.Service{}),
+		Workload:    pastcache.Get(ctx, look, workload, &appsv1.StatefulSet{}),
+		Role:        pastcache.Get(ctx, look, access, &rbacv1.Role{}),
+		RoleBinding: pastcache.Get(ctx, look, access, &rbacv1.RoleBinding{}),
+		Budget:      pastcache.GetIfAllowed(ctx, look, workload, &policyv1.PodDisruptionBudget{}),
 		Pods:        map[string]*corev1.Pod{},
 		UserSecrets: map[string]*corev1.Secret{},
 	}
 	o.Noted = plan.NotedSettings(o.Set, o.Objects.Boot)
 	for i := range o.Set.Spec.Users {
 		if reference := o.Set.Spec.Users[i].PasswordSecret; reference != nil {
-			if secret := get(&look, reference.Name, &corev1.Secret{}); secret != nil {
+			if secret := pastcache.Get(ctx, look, reference.Name, &corev1.Secret{}); secret != nil {
 				o.Objects.UserSecrets[reference.Name] = secret
 			}
 		}
 	}
-	if look.err != nil {
-		return look.err
+	if look.Err() != nil {
+		return look.Err()
 	}
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.InNamespace(o.Set.Namespace), client.MatchingLabels(naming.SentinelSelector(o.Set.Name))); err != nil {
@@ -108,44 +108,9 @@ func isControlledBy(pod *corev1.Pod, workload *appsv1.StatefulSet) bool {
 	return false
 }
 
-// lookup reads objects and keeps the first error.
-type lookup struct {
-	r         *reconciler
-	ctx       context.Context //nolint:containedctx // lives as long as one call of observeObjects
-	namespace string
-	err       error
-}
-
-// get is the live object, or nil. The cache holds only objects that carry the product's label: what it lacks may be somebody else's, or be so
-// new that it has not arrived, and is looked for past it. So a name is never taken from anybody, and nothing is made twice.
-func get[T client.Object](look *lookup, name string, object T) T {
-	var none T
-	if look.err != nil {
-		return none
-	}
-	key := types.NamespacedName{Namespace: look.namespace, Name: name}
-	err := look.r.client.Get(look.ctx, key, object)
-	if apierrors.IsNotFound(err) {
-		err = look.r.reader.Get(look.ctx, key, object)
-	}
-	switch {
-	case apierrors.IsNotFound(err):
-		return none
-	case err != nil:
-		look.err = fmt.Errorf("look at %T %s: %w", object, name, err)
-		return none
-	}
-	return object
-}
-
-// getIfAllowed is get for a kind that the set can do without: without the right to read it there is none, and making it will say so.
-func getIfAllowed[T client.Object](look *lookup, name string, object T) T {
-	own := lookup{r: look.r, ctx: look.ctx, namespace: look.namespace, err: look.err}
-	found := get(&own, name, object)
-	if !apierrors.IsForbidden(own.err) {
-		look.err = own.err
-	}
-	return found
+// children is a look at objects by name.
+func (r *reconciler) children(namespace string) *pastcache.Look {
+	return &pastcache.Look{Cache: r.client, API: r.reader, Namespace: namespace}
 }
 
 // password of one of the product's own users on the Sentinels, where it is ours.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/controller/pastcache"
 	"github.com/valkeykube/valkeykube/pkg/controller/sentinel/plan"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/inspect"
@@ -80,10 +81,10 @@ func heldBy(valkey *v1alpha1.Valkey, set *v1alpha1.ValkeySentinel, all []*v1alph
 
 func (r *reconciler) observeValkey(ctx context.Context, valkey *v1alpha1.Valkey, nodes []v1alpha1.ValkeyNode) (plan.Valkey, []member, error) {
 	seen := plan.Valkey{Object: valkey, Monitor: v1alpha1.EffectiveMonitorName(valkey)}
-	look := lookup{r: r, ctx: ctx, namespace: valkey.Namespace}
-	secret := get(&look, naming.SystemPasswordsSecret(valkey.Name), &corev1.Secret{})
-	if look.err != nil {
-		return seen, nil, look.err
+	look := r.children(valkey.Namespace)
+	secret := pastcache.Get(ctx, look, naming.SystemPasswordsSecret(valkey.Name), &corev1.Secret{})
+	if look.Err() != nil {
+		return seen, nil, look.Err()
 	}
 	operator := ""
 	// The passwords of somebody else's Secret are not for the Sentinels.

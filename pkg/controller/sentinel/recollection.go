@@ -4,23 +4,14 @@
 package sentinel
 
 import (
-	"sync"
-
-	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/controller/sentinel/plan"
 )
 
-// recollections is what the process remembers of each set between passes. Nothing depends on it but economy: without it a pass repeats what
-// an earlier one found out.
-type recollections struct {
-	mu    sync.Mutex
-	bySet map[types.NamespacedName]recollection
-}
-
+// recollection is what the process remembers of a set between passes.
 type recollection struct {
-	uid     types.UID
 	memory  plan.Memory
 	settled map[string]string
 	// refusals is shared with the pass that runs; there is one at a time for a set.
@@ -30,27 +21,10 @@ type recollection struct {
 	seenVersion string
 }
 
-// recall is what is remembered of the set; nothing of an earlier one of the same name.
-func (r *recollections) recall(key types.NamespacedName, uid types.UID) recollection {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.bySet[key]; known.uid == uid {
+// recall is what is remembered of the set, or a new recollection.
+func (r *reconciler) recall(set *v1alpha1.ValkeySentinel) recollection {
+	if known, ok := r.recollections.Recall(client.ObjectKeyFromObject(set), set.UID); ok {
 		return known
 	}
-	return recollection{uid: uid, memory: plan.Memory{}, refusals: &refusals{}}
-}
-
-func (r *recollections) remember(key types.NamespacedName, what recollection) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.bySet == nil {
-		r.bySet = map[types.NamespacedName]recollection{}
-	}
-	r.bySet[key] = what
-}
-
-func (r *recollections) forget(key types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.bySet, key)
+	return recollection{memory: plan.Memory{}, refusals: &refusals{}}
 }

@@ -27,7 +27,7 @@ func (r *reconciler) report(ctx context.Context, o observation, decided plan.Pla
 		return ctrl.Result{}, nil
 	}
 	key := client.ObjectKeyFromObject(o.Set)
-	known := r.recall(key, o.Set.UID)
+	known := r.recall(o.Set)
 	known.memory, known.settled = plan.Learn(o.Observed, decided, outcomes), decided.Settled
 	status := plan.Status(o.Observed, decided, outcomes, known.memory)
 	var failed []error
@@ -39,7 +39,7 @@ func (r *reconciler) report(ctx context.Context, o observation, decided plan.Pla
 			r.tellTransitions(o.Set, status)
 		}
 	}
-	r.remember(key, known)
+	r.recollections.Remember(key, o.Set.UID, known)
 	r.tellOutcomes(o.Set, outcomes)
 	for _, outcome := range outcomes {
 		// What a Sentinel did not take is seen in the next look, and what the API has refused stays refused: neither must slow the set down.

@@ -5,10 +5,8 @@ package valkey
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"math/big"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -19,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/password"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -121,15 +120,15 @@ func (r *reconciler) writePasswords(ctx context.Context, l *look, action plan.Wr
 	if action.Drop {
 		delete(secret.Data, naming.KeySentinelAgent)
 	}
-	for user, password := range action.Keep {
-		secret.Data[user] = []byte(password)
+	for user, kept := range action.Keep {
+		secret.Data[user] = []byte(kept)
 	}
 	for _, user := range action.Draw {
-		password, err := drawPassword()
+		drawn, err := password.Draw()
 		if err != nil {
 			return err
 		}
-		secret.Data[user] = []byte(password)
+		secret.Data[user] = []byte(drawn)
 	}
 	if action.Version != "" {
 		secret.ResourceVersion = action.Version
@@ -140,22 +139,4 @@ func (r *reconciler) writePasswords(ctx context.Context, l *look, action plan.Wr
 		return r.makeSure(ctx, l, plan.KindSecret, action.Name)
 	}
 	return err
-}
-
-const (
-	passwordLength   = 32
-	passwordAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-)
-
-// drawPassword is 32 characters that no configuration file has to quote.
-func drawPassword() (string, error) {
-	password := make([]byte, passwordLength)
-	for i := range password {
-		n, err := rand.Int(rand.Reader, big.NewInt(int64(len(passwordAlphabet))))
-		if err != nil {
-			return "", fmt.Errorf("draw a password: %w", err)
-		}
-		password[i] = passwordAlphabet[n.Int64()]
-	}
-	return string(password), nil
 }

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/remembered"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/topology"
@@ -177,5 +178,5 @@ type reconciler struct {
 	routes          routes
 	userSecrets
 	expectations
-	recollections
+	recollections remembered.Of[recollection]
 }

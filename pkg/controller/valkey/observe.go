@@ -43,7 +43,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName, pati
 	if err := r.client.Get(ctx, key, cached); err != nil {
 		return l, client.IgnoreNotFound(err)
 	}
-	l.known = r.recall(key, cached.UID)
+	l.known, _ = r.recollections.Recall(key, cached.UID)
 	l.Valkey = l.known.current(cached)
 	l.Environment, l.Memory, l.Now = r.deps.Environment, l.known.memory, r.now()
 	if l.Valkey.DeletionTimestamp != nil || l.known.ending {

@@ -4,23 +4,14 @@
 package valkey
 
 import (
-	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 )
 
-// recollections is what the process remembers of each Valkey between passes.
-type recollections struct {
-	mu       sync.Mutex
-	byValkey map[types.NamespacedName]recollection
-}
-
+// recollection is what the process remembers of a Valkey between passes.
 type recollection struct {
-	uid    types.UID
 	memory plan.Memory
 	// written is the object as it was after our last status write over the version baseVersion: until the cache shows a newer one, it is
 	// the object.
@@ -40,31 +31,6 @@ type failure struct {
 	err   error
 	times int
 	until time.Time
-}
-
-// recall is what is remembered of the Valkey; nothing of an earlier one of the same name.
-func (r *recollections) recall(key types.NamespacedName, uid types.UID) recollection {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.byValkey[key]; known.uid == uid {
-		return known
-	}
-	return recollection{uid: uid}
-}
-
-func (r *recollections) remember(key types.NamespacedName, what recollection) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.byValkey == nil {
-		r.byValkey = map[types.NamespacedName]recollection{}
-	}
-	r.byValkey[key] = what
-}
-
-func (r *recollections) forget(key types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.byValkey, key)
 }
 
 // current is the object as the cache shows it, or as we wrote it where the cache is behind.

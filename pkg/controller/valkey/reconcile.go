@@ -28,7 +28,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if l.Valkey == nil {
-		r.forget(request.NamespacedName)
+		r.recollections.Forget(request.NamespacedName)
 		r.routes.forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}

@@ -32,7 +32,7 @@ func (r *reconciler) report(ctx context.Context, l *look, decided plan.Plan, out
 	done, turned := plan.OutcomeEvents(outcomes), plan.Transitions(before, status, l.Memory.Primary)
 	if r.isEnding(ctx, l, append(done, turned...), outcomes) {
 		l.known.ending = true
-		r.remember(key, l.known)
+		r.recollections.Remember(key, l.Valkey.UID, l.known)
 		return ctrl.Result{}, nil
 	}
 	for _, told := range done {
@@ -53,7 +53,7 @@ func (r *reconciler) report(ctx context.Context, l *look, decided plan.Plan, out
 	if err == nil && !changed && decided.Quiet {
 		l.known.quiet, l.known.quietAfter = l.digest(), decided.RequeueAfter
 	}
-	r.remember(key, l.known)
+	r.recollections.Remember(key, l.Valkey.UID, l.known)
 	if err != nil && !isTransient(err) {
 		return ctrl.Result{}, err
 	}

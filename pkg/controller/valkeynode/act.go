@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/valkeykube/valkeykube/pkg/controller/pastcache"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkeynode/plan"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
@@ -98,15 +99,15 @@ func (r *reconciler) loadACL(ctx context.Context, o plan.Observed) error {
 
 // node is the server that was looked at.
 func (r *reconciler) node(ctx context.Context, o plan.Observed) (valkeyclient.Node, error) {
-	look := lookup{r: r, ctx: ctx, namespace: o.Node.Namespace}
+	look := r.children(o.Node.Namespace)
 	password := ""
 	if name := o.Node.Spec.SystemPasswordsSecretName; name != "" {
-		if secret := get(&look, name, &corev1.Secret{}); secret != nil {
+		if secret := pastcache.Get(ctx, look, name, &corev1.Secret{}); secret != nil {
 			password = string(secret.Data[naming.UserOperator])
 		}
 	}
-	if look.err != nil {
-		return nil, look.err
+	if look.Err() != nil {
+		return nil, look.Err()
 	}
 	return r.deps.Valkey.Node(target(o.Node, o.Pod(), password))
 }

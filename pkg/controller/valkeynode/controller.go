@@ -24,6 +24,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/controller/remembered"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
@@ -88,9 +89,9 @@ type reconciler struct {
 	reader client.Reader
 	events events.EventRecorder
 	// agents asks the agents in the pods.
-	agents *http.Client
-	now    func() time.Time
-	recollections
+	agents        *http.Client
+	now           func() time.Time
+	recollections remembered.Of[recollection]
 }
 
 // nodeOfChild is the node whose label a child carries. A volume claim has no owner and must be found all the same.

@@ -332,7 +332,7 @@ func TestANamespaceThatGoesIsNoError(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.passes(1)
-	if known := c.controller.recall(c.key(), "uid"); known.status != nil {
+	if _, known := c.controller.recollections.Recall(c.key(), "uid"); known {
 		t.Error("a node that is gone is remembered")
 	}
 }

@@ -12,11 +12,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/pastcache"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkeynode/plan"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -28,7 +28,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (pla
 	if err := r.client.Get(ctx, key, node); err != nil {
 		return plan.Observed{}, client.IgnoreNotFound(err)
 	}
-	known := r.recall(key, node.UID)
+	known, _ := r.recollections.Recall(key, node.UID)
 	if known.status != nil && known.seenVersion == node.ResourceVersion {
 		node.Status = *known.status.DeepCopy()
 	}
@@ -61,18 +61,18 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (pla
 // observeObjects reads the children, and returns the passwords of the product's own users.
 func (r *reconciler) observeObjects(ctx context.Context, o *plan.Observed) (passwords map[string][]byte, err error) {
 	node := o.Node
-	look := lookup{r: r, ctx: ctx, namespace: node.Namespace}
+	look := r.children(node.Namespace)
 	workload := naming.NodeWorkload(node.Name)
 	if node.Spec.WorkloadType == v1alpha1.WorkloadTypeDeployment {
-		o.Objects.Deployment = get(&look, workload, &appsv1.Deployment{})
+		o.Objects.Deployment = pastcache.Get(ctx, look, workload, &appsv1.Deployment{})
 	} else {
-		o.Objects.StatefulSet = get(&look, workload, &appsv1.StatefulSet{})
+		o.Objects.StatefulSet = pastcache.Get(ctx, look, workload, &appsv1.StatefulSet{})
 	}
-	o.Objects.Service = get(&look, workload, &corev1.Service{})
+	o.Objects.Service = pastcache.Get(ctx, look, workload, &corev1.Service{})
 	if node.Spec.Persistence != nil {
-		o.Objects.Claim = get(&look, naming.NodeClaim(node.Name), &corev1.PersistentVolumeClaim{})
+		o.Objects.Claim = pastcache.Get(ctx, look, naming.NodeClaim(node.Name), &corev1.PersistentVolumeClaim{})
 	}
-	configMap := get(&look, desired.NodeConfigMapName(node), &corev1.ConfigMap{})
+	configMap := pastcache.Get(ctx, look, desired.NodeConfigMapName(node), &corev1.ConfigMap{})
 	switch {
 	case node.Spec.ServerConfigMapName == "":
 		o.Objects.ConfigMap = configMap
@@ -83,7 +83,7 @@ func (r *reconciler) observeObjects(ctx context.Context, o *plan.Observed) (pass
 		if name == "" {
 			return &corev1.Secret{}
 		}
-		found := get(&look, name, &corev1.Secret{})
+		found := pastcache.Get(ctx, look, name, &corev1.Secret{})
 		if found == nil {
 			o.Missing = append(o.Missing, plan.Missing{Reason: v1alpha1.ReasonSecretMissing, Name: name})
 			return &corev1.Secret{}
@@ -92,8 +92,8 @@ func (r *reconciler) observeObjects(ctx context.Context, o *plan.Observed) (pass
 	}
 	o.Objects.ACL = string(secret(node.Spec.UsersACLSecretName).Data[naming.KeyACL])
 	passwords = secret(node.Spec.SystemPasswordsSecretName).Data
-	if look.err != nil {
-		return nil, look.err
+	if look.Err() != nil {
+		return nil, look.Err()
 	}
 	var pods corev1.PodList
 	if err := r.client.List(ctx, &pods, client.InNamespace(node.Namespace), client.MatchingLabels(naming.NodeSelector(node.Name))); err != nil {
@@ -105,34 +105,9 @@ func (r *reconciler) observeObjects(ctx context.Context, o *plan.Observed) (pass
 	return passwords, nil
 }
 
-// lookup reads objects and keeps the first error.
-type lookup struct {
-	r         *reconciler
-	ctx       context.Context //nolint:containedctx // lives as long as one call of observeObjects
-	namespace string
-	err       error
-}
-
-// get is the live object, or nil. The cache holds only objects that carry the product's label: what it lacks may be somebody else's, or be so
-// new that it has not arrived, and is looked for past it. So a name is never taken from anybody, and nothing is made twice.
-func get[T client.Object](look *lookup, name string, object T) T {
-	var none T
-	if look.err != nil {
-		return none
-	}
-	key := types.NamespacedName{Namespace: look.namespace, Name: name}
-	err := look.r.client.Get(look.ctx, key, object)
-	if apierrors.IsNotFound(err) {
-		err = look.r.reader.Get(look.ctx, key, object)
-	}
-	switch {
-	case apierrors.IsNotFound(err):
-		return none
-	case err != nil:
-		look.err = fmt.Errorf("look at %T %s: %w", object, name, err)
-		return none
-	}
-	return object
+// children is a look at objects by name.
+func (r *reconciler) children(namespace string) *pastcache.Look {
+	return &pastcache.Look{Cache: r.client, API: r.reader, Namespace: namespace}
 }
 
 // observeTrouble asks for the newest warning events, but only while nothing else says why there is no running pod.

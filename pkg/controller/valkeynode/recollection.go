@@ -4,50 +4,14 @@
 package valkeynode
 
 import (
-	"sync"
-
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkeynode/plan"
 )
 
-// recollections is what the process remembers of each node between passes. Nothing depends on it but economy: without it a pass repeats what
-// an earlier one found out.
-type recollections struct {
-	mu     sync.Mutex
-	byNode map[types.NamespacedName]recollection
-}
-
+// recollection is what the process remembers of a node between passes.
 type recollection struct {
-	uid    types.UID
 	memory plan.Memory
 	// status was written over the node as of seenVersion: until the cache shows a newer one, it is the status.
 	status      *v1alpha1.ValkeyNodeStatus
 	seenVersion string
-}
-
-// recall is what is remembered of the node; nothing of an earlier one of the same name.
-func (r *recollections) recall(key types.NamespacedName, uid types.UID) recollection {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known := r.byNode[key]; known.uid == uid {
-		return known
-	}
-	return recollection{uid: uid}
-}
-
-func (r *recollections) remember(key types.NamespacedName, what recollection) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.byNode == nil {
-		r.byNode = map[types.NamespacedName]recollection{}
-	}
-	r.byNode[key] = what
-}
-
-func (r *recollections) forget(key types.NamespacedName) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.byNode, key)
 }

@@ -29,7 +29,7 @@ func (r *reconciler) report(ctx context.Context, o plan.Observed, decided plan.P
 		return ctrl.Result{}, nil
 	}
 	key := client.ObjectKeyFromObject(o.Node)
-	known := r.recall(key, o.Node.UID)
+	known, _ := r.recollections.Recall(key, o.Node.UID)
 	known.memory = plan.Remember(decided, outcomes, o.Now)
 	status := plan.Status(o, decided, outcomes)
 	var failed []error
@@ -41,7 +41,7 @@ func (r *reconciler) report(ctx context.Context, o plan.Observed, decided plan.P
 			r.tellTransitions(o.Node, status)
 		}
 	}
-	r.remember(key, known)
+	r.recollections.Remember(key, o.Node.UID, known)
 	r.tellOutcomes(o.Node, outcomes)
 	for _, outcome := range outcomes {
 		if outcome.Err != nil && outcome.Refused == "" {
