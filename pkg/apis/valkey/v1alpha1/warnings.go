@@ -28,6 +28,7 @@ func ValkeyWarnings(valkey *Valkey) []string {
 			warnings = append(warnings, warning(path.Child("persistence"), "without it the data are lost when the primary's pod is replaced"))
 		}
 	}
+	warnings = append(warnings, uselessUsers(path.Child("users"), spec.Users)...)
 	warnings = append(warnings, ignoredDirectives(path.Child("config"), spec.Config, valkeyconf.OwnedByNode)...)
 	if sentinel := spec.Failover.Sentinel; sentinel != nil {
 		warnings = append(warnings,
@@ -44,6 +45,7 @@ func ValkeySentinelWarnings(sentinel *ValkeySentinel) []string {
 		warnings = append(warnings, warning(path.Child("replicas"), fmt.Sprintf(
 			"%d Sentinels survive the loss of no more of them than %d do", spec.Replicas, spec.Replicas-1)))
 	}
+	warnings = append(warnings, uselessUsers(path.Child("users"), spec.Users)...)
 	return append(warnings, ignoredDirectives(path.Child("config"), spec.Config, valkeyconf.OwnedBySentinel)...)
 }
 
@@ -67,6 +69,21 @@ func UnwiseQuorum(quorum, sentinels int32) string {
 		return fmt.Sprintf("a quorum of %d is no majority of %d: so few may be wrong about the primary", quorum, sentinels)
 	}
 	return ""
+}
+
+// uselessUsers are those whom the spec enables and gives neither a password nor leave to do without one: a user in Valkey, and no
+// login. With enabled false or resetpass that was asked for.
+func uselessUsers(path *field.Path, users []UserSpec) []string {
+	var warnings []string
+	for i := range users {
+		user := &users[i]
+		enabled := user.Enabled == nil || *user.Enabled
+		if enabled && user.PasswordSecret == nil && !user.NoPass && !user.ResetPass {
+			warnings = append(warnings, warning(path.Index(i), fmt.Sprintf(
+				"nobody can log in as %s: it has no passwordSecret, and not nopass", user.Name)))
+		}
+	}
+	return warnings
 }
 
 func ignoredDirectives(path *field.Path, directives map[string]string, owned func(string) (string, bool)) []string {
