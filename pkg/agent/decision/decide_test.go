@@ -4,6 +4,7 @@
 package decision
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,5 +187,22 @@ func TestAnEmptyReplicaIsNotToBePromoted(t *testing.T) {
 				t.Errorf("got %+v", outcome)
 			}
 		})
+	}
+}
+
+func TestMayHoldData(t *testing.T) {
+	peers := []Peer{
+		{Name: "holds", Server: &Server{HasData: true}},
+		{Name: "empty", Server: &Server{}, Agent: &Agent{HasData: true}}, // flushed: its old files are still there
+		{Name: "loading", Server: &Server{Loading: true}},
+		{Name: "waits", Agent: &Agent{Deciding: true, HasData: true}},
+		{Name: "waits, empty", Agent: &Agent{Deciding: true}},
+		{Name: "gone", Sight: Absent},
+		{Name: "silent", Sight: Unreachable},
+		{Name: "unresolved", Sight: Blind},
+	}
+	want := []string{"holds", "loading", "waits", "unresolved"}
+	if got := MayHoldData(peers); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -168,6 +168,17 @@ func (p Peer) hasData() bool {
 	return p.Agent != nil && p.Agent.HasData || p.Agent == nil && p.Server != nil
 }
 
+// MayHoldData are the peers that hold data by what they say, and those of whom nothing is known because names do not resolve.
+func MayHoldData(peers []Peer) []string {
+	var may []string
+	for _, p := range peers {
+		if p.hasData() || !p.visible() && p.Sight == Blind {
+			may = append(may, p.Name)
+		}
+	}
+	return may
+}
+
 // position believes the server, except that a replica which has not been linked since its start may show another history than
 // its data is from. Only the agent knows the histories before, but it looks at its server only now and then.
 func (p Peer) position() Position {

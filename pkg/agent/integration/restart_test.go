@@ -5,13 +5,16 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/agent/decision"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient/valkeytest"
 )
 
@@ -139,6 +142,64 @@ func TestOldPrimaryComesBackAfterAFailover(t *testing.T) {
 	}
 	if strings.Contains(old.log()[before:], string(decision.StartPrimary)) {
 		t.Error("it was a primary for a while")
+	}
+}
+
+// The primary and a replica are lost at once, and nobody promotes the replica that has the data for longer than an empty node waits. The
+// empty replica must not be promoted instead: Sentinel would choose it rather than one whose link has been down for long.
+func TestEmptyReplicaIsNotPromotedAmongData(t *testing.T) {
+	t.Parallel()
+	s := up(t, options{
+		mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence, downAfter: 30000, flags: []string{"--wait-empty", "1s"},
+	}, keys)
+	primary, empty, holder := s.nodes[0], s.nodes[1], s.nodes[2]
+	s.setPriority(holder, "0")
+	for _, p := range []*pod{primary, empty} {
+		p.kill()
+		p.replace()
+	}
+	before := len(empty.log())
+	for _, p := range []*pod{empty, primary} {
+		p.start()
+	}
+	s.eventually("the empty replica has looked at the others", func(context.Context) error {
+		log := empty.log()[before:]
+		if strings.Contains(log, "may be promoted") {
+			t.Fatal("an empty node may be promoted while another holds the data")
+		}
+		if !strings.Contains(log, "stays unpromotable") {
+			return errors.New("it has not")
+		}
+		return nil
+	})
+	s.setPriority(holder, "100")
+	s.awaitWhole(holder, s.others(holder)...)
+	for _, p := range s.nodes {
+		s.expectKeys(p, keys)
+	}
+	s.eventually("the replica has a copy, and may be promoted", func(context.Context) error {
+		if !strings.Contains(empty.log()[before:], "may be promoted") {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+// setPriority sets a replica's priority and waits until every Sentinel knows.
+func (s *set) setPriority(p *pod, priority string) {
+	s.t.Helper()
+	s.must(p.node().ConfigSet(s.t.Context(), valkeyclient.Setting{Key: "replica-priority", Value: priority}))
+	for _, sentinel := range s.sentinels {
+		s.must(sentinel.sentinel().Debug(s.t.Context(), valkeyclient.Setting{Key: "info-period", Value: "500"}))
+		s.eventually(sentinel.name+" knows the priority of "+p.name, func(ctx context.Context) error {
+			replicas, err := sentinel.sentinel().Replicas(ctx, monitorName)
+			for _, r := range replicas {
+				if r.Address == p.announced && strconv.Itoa(r.Priority) == priority {
+					return nil
+				}
+			}
+			return errors.Join(errors.New("not yet"), err)
+		})
 	}
 }
 

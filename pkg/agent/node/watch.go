@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/agent/dataset"
+	"github.com/valkeykube/valkeykube/pkg/agent/decision"
 	"github.com/valkeykube/valkeykube/pkg/agent/probe"
 	"github.com/valkeykube/valkeykube/pkg/agent/record"
 	"github.com/valkeykube/valkeykube/pkg/inspect"
@@ -24,6 +25,8 @@ const (
 	saveEvery  = time.Second
 	// hurryEvery is how often while something waits to be undone: Sentinel reads a replica's priority every 10 s only.
 	hurryEvery = 100 * time.Millisecond
+	// lookAgainEvery is how often a replica that got no copy looks whether it is the others who have the data.
+	lookAgainEvery = 10 * time.Second
 )
 
 // own is the target of this node's own server, which is asked over loopback.
@@ -128,35 +131,56 @@ func (a *Agent) inherit(ctx context.Context, s set, r record.Record) record.Reco
 type task struct {
 	key, value, why string
 	// when tells from a look at the server whether it has.
-	when func(m topology.Member) bool
+	when func(ctx context.Context, m topology.Member) bool
 }
 
 // afterStart is what only the start needed otherwise.
 func (a *Agent) afterStart(begin start, base valkeyconf.Config, disk dataset.Disk) []task {
 	var tasks []task
 	if begin.unpromotable {
-		deadline := time.Now().Add(a.options.Limits.Empty)
 		tasks = append(tasks, task{
-			key: "replica-priority", value: replicaPriority(base), why: "it has a copy, and may be promoted",
-			when: func(m topology.Member) bool {
-				return m.LinkUp || m.Role == topology.RolePrimary || time.Now().After(deadline)
-			},
+			key: "replica-priority", value: replicaPriority(base), why: "it has a copy, or nobody who can be seen has data: it may be promoted",
+			when: a.promotable(begin.set),
 		})
 	}
 	if disk.Converts {
 		tasks = append(tasks, task{
 			key: "appendonly", value: yesNo(disk.Kind != dataset.KindAOF), why: "the data of the former way of persistence is loaded",
-			when: func(m topology.Member) bool { return !m.Loading },
+			when: func(_ context.Context, m topology.Member) bool { return !m.Loading },
 		})
 	}
 	return tasks
+}
+
+// promotable tells when a replica that started empty may be promoted: once it has a copy, or after a wait without one if there is no
+// data that its promotion could cost. Sentinel prefers it otherwise: to it, a replica that never had a link has not lost any for long.
+func (a *Agent) promotable(s set) func(ctx context.Context, m topology.Member) bool {
+	next := time.Now().Add(a.options.Limits.Empty)
+	return func(ctx context.Context, m topology.Member) bool {
+		switch {
+		case m.LinkUp || m.Role == topology.RolePrimary:
+			return true
+		case time.Now().Before(next):
+			return false
+		}
+		next = time.Now().Add(lookAgainEvery)
+		if settings, err := a.options.settings(); err == nil { // members may have come or gone
+			s = newSet(settings, a.options)
+		}
+		peers, _ := a.look(ctx, s)
+		if mayHold := decision.MayHoldData(peers); len(mayHold) > 0 {
+			a.options.Log.Info("stays unpromotable", "why", "it has no copy, and others hold data or cannot be looked up", "others", mayHold)
+			return false
+		}
+		return true
+	}
 }
 
 // carryOut does the tasks whose time has come and returns the others.
 func (a *Agent) carryOut(ctx context.Context, tasks []task, m topology.Member) []task {
 	var left []task
 	for _, t := range tasks {
-		if !t.when(m) {
+		if !t.when(ctx, m) {
 			left = append(left, t)
 			continue
 		}
