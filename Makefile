@@ -83,6 +83,9 @@ unit: binaries ## Tests of packages, with real Valkey servers where one is spoke
 integration: binaries ## The API server behind a real kube-apiserver
 	hack/integration.sh
 
+bench: binaries ## Our API server beside a CRD of the same schema, on one kube-apiserver (OBJECTS=5000; PROFILES=dir keeps CPU profiles)
+	@hack/integration.sh -v -count 1 ./test/bench -args -objects $(or $(OBJECTS),5000) -watchers 100 -lists 10 -profiles "$(abspath $(PROFILES))"
+
 e2e: ## End-to-end tests on a real three-node cluster (CLUSTER=e2e unless set)
 	hack/e2e.sh
 
@@ -93,4 +96,4 @@ help: ## This help
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_ -]+:.*## / {printf "  %-32s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 FORCE:
-.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy backup restore build generate verify lint binaries unit integration e2e e2e-ha help FORCE
+.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy backup restore build generate verify lint binaries unit integration bench e2e e2e-ha help FORCE
