@@ -2006,7 +2006,9 @@ func schema_pkg_apis_valkey_v1alpha1_SchedulingSpec(ref common.ReferenceCallback
 									"topologyKey",
 									"whenUnsatisfiable",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "topologyKey",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -2775,7 +2777,9 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeyNodeSpec(ref common.ReferenceCallback
 								"x-kubernetes-list-map-keys": []interface{}{
 									"name",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -3019,7 +3023,9 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeyNodeStatus(ref common.ReferenceCallba
 								"x-kubernetes-list-map-keys": []interface{}{
 									"type",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -3191,7 +3197,9 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeySentinelSpec(ref common.ReferenceCall
 								"x-kubernetes-list-map-keys": []interface{}{
 									"name",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -3226,7 +3234,9 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeySentinelSpec(ref common.ReferenceCall
 								"x-kubernetes-list-map-keys": []interface{}{
 									"name",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -3391,7 +3401,9 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeySentinelStatus(ref common.ReferenceCa
 								"x-kubernetes-list-map-keys": []interface{}{
 									"name",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -3419,7 +3431,9 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeySentinelStatus(ref common.ReferenceCa
 								"x-kubernetes-list-map-keys": []interface{}{
 									"type",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -3477,7 +3491,9 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeySpec(ref common.ReferenceCallback) co
 								"x-kubernetes-list-map-keys": []interface{}{
 									"name",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -3534,7 +3550,9 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeySpec(ref common.ReferenceCallback) co
 								"x-kubernetes-list-map-keys": []interface{}{
 									"name",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "name",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -3736,7 +3754,9 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeyStatus(ref common.ReferenceCallback) 
 								"x-kubernetes-list-map-keys": []interface{}{
 									"node",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "node",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{
@@ -3788,7 +3808,9 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeyStatus(ref common.ReferenceCallback) 
 								"x-kubernetes-list-map-keys": []interface{}{
 									"type",
 								},
-								"x-kubernetes-list-type": "map",
+								"x-kubernetes-list-type":       "map",
+								"x-kubernetes-patch-merge-key": "type",
+								"x-kubernetes-patch-strategy":  "merge",
 							},
 						},
 						SchemaProps: spec.SchemaProps{

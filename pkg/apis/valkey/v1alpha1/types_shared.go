@@ -30,12 +30,14 @@ type SchedulingSpec struct {
 	// +listType=map
 	// +listMapKey=topologyKey
 	// +listMapKey=whenUnsatisfiable
+	// +patchMergeKey=topologyKey
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=topologyKey
 	// +k8s:listMapKey=whenUnsatisfiable
 	// +k8s:eachVal=+k8s:opaqueType
-	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty" protobuf:"bytes,4,rep,name=topologySpreadConstraints"`
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty" patchStrategy:"merge" patchMergeKey:"topologyKey" protobuf:"bytes,4,rep,name=topologySpreadConstraints"`
 	// priorityClassName of the pods.
 	// +optional
 	// +k8s:optional

@@ -79,10 +79,12 @@ type ValkeyStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=node
+	// +patchMergeKey=node
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=node
-	Members []MemberStatus `json:"members,omitempty" protobuf:"bytes,10,rep,name=members"`
+	Members []MemberStatus `json:"members,omitempty" patchStrategy:"merge" patchMergeKey:"node" protobuf:"bytes,10,rep,name=members"`
 	// monitoring is what the Sentinels hold, with mode Sentinel.
 	// +optional
 	// +k8s:optional
@@ -107,11 +109,13 @@ type ValkeyStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +patchMergeKey=type
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=type
 	// +k8s:eachVal=+k8s:opaqueType
-	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,16,rep,name=conditions"`
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,16,rep,name=conditions"`
 }
 
 // MemberStatus is one node of a Valkey, as seen.

@@ -70,11 +70,13 @@ type ValkeySpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +patchMergeKey=name
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
 	// +k8s:eachVal=+k8s:opaqueType
-	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" protobuf:"bytes,4,rep,name=imagePullSecrets"`
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,4,rep,name=imagePullSecrets"`
 	// resources of the server container. Where a memory limit is set and config does not set maxmemory, maxmemory is derived from it.
 	// +optional
 	// +k8s:opaqueType
@@ -100,10 +102,12 @@ type ValkeySpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +patchMergeKey=name
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
-	Users []UserSpec `json:"users,omitempty" protobuf:"bytes,10,rep,name=users"`
+	Users []UserSpec `json:"users,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,10,rep,name=users"`
 	// containers are merged by name into the pod's containers, as a strategic merge patch: "server" and "metrics-exporter" change ours, others are added.
 	// +optional
 	// +listType=map

@@ -58,11 +58,13 @@ type ValkeyNodeSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +patchMergeKey=name
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
 	// +k8s:eachVal=+k8s:opaqueType
-	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" protobuf:"bytes,3,rep,name=imagePullSecrets"`
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,3,rep,name=imagePullSecrets"`
 	// workloadType is StatefulSet (default) or Deployment. Immutable.
 	// +optional
 	// +default="StatefulSet"
@@ -176,9 +178,11 @@ type ValkeyNodeStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +patchMergeKey=type
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=type
 	// +k8s:eachVal=+k8s:opaqueType
-	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,9,rep,name=conditions"`
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,9,rep,name=conditions"`
 }

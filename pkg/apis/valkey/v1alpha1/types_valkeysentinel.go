@@ -76,11 +76,13 @@ type ValkeySentinelSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +patchMergeKey=name
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
 	// +k8s:eachVal=+k8s:opaqueType
-	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" protobuf:"bytes,5,rep,name=imagePullSecrets"`
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,5,rep,name=imagePullSecrets"`
 	// resources of the Sentinel container.
 	// +optional
 	// +k8s:opaqueType
@@ -92,10 +94,12 @@ type ValkeySentinelSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +patchMergeKey=name
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
-	Users []UserSpec `json:"users,omitempty" protobuf:"bytes,8,rep,name=users"`
+	Users []UserSpec `json:"users,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,8,rep,name=users"`
 	// exporter runs a Prometheus exporter beside each Sentinel.
 	// +optional
 	Exporter ExporterSpec `json:"exporter,omitempty,omitzero" protobuf:"bytes,9,opt,name=exporter"`
@@ -182,10 +186,12 @@ type ValkeySentinelStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
+	// +patchMergeKey=name
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=name
-	Monitors []MonitorStatus `json:"monitors,omitempty" protobuf:"bytes,7,rep,name=monitors"`
+	Monitors []MonitorStatus `json:"monitors,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,7,rep,name=monitors"`
 	// observedGeneration is the generation of the spec that this status is about.
 	// +optional
 	// +k8s:optional
@@ -194,11 +200,13 @@ type ValkeySentinelStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +patchMergeKey=type
+	// +patchStrategy=merge
 	// +k8s:optional
 	// +k8s:listType=map
 	// +k8s:listMapKey=type
 	// +k8s:eachVal=+k8s:opaqueType
-	Conditions []metav1.Condition `json:"conditions,omitempty" protobuf:"bytes,9,rep,name=conditions"`
+	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,9,rep,name=conditions"`
 }
 
 // MonitorStatus is one monitored Valkey, as the Sentinels see it.
