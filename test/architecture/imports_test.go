@@ -67,7 +67,8 @@ var rules = []rule{
 	{"cmd/apiserver", []string{"cmd/apiserver", "pkg/apiserver", "pkg/storeidentity", "pkg/version", "pkg/apis", "pkg/registry", "pkg/discovery", "pkg/valkeyclient", "pkg/inspect", "pkg/operation", "pkg/naming", "pkg/generated"}, generic},
 	{"cmd/controller", []string{"cmd/controller", "pkg/boot", "pkg/controller", "pkg/apis/valkey/v1alpha1", "pkg/servingcert", "pkg/etcdcert", "pkg/discovery", "pkg/valkeyclient", "pkg/inspect", "pkg/operation", "pkg/naming", "pkg/generated"}, generic},
 	{"cmd/agent", []string{"cmd/agent", "pkg/agent", "pkg/naming"}, append([]string{"github.com/valkey-io"}, noKube...)},
-	{"test", []string{"pkg", "cmd", "test"}, nil},
+	{"examples", []string{"pkg/apis/valkey/v1alpha1", "pkg/generated"}, generic},
+	{"test", []string{"pkg", "cmd", "test", "examples"}, nil},
 	{"hack", nil, nil},
 }
 
