@@ -8,6 +8,7 @@ package bench
 import (
 	"bufio"
 	"context"
+	"errors"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -85,7 +86,7 @@ func (w *watchers) skipFrame(stream *bufio.Reader) error {
 	}
 	for {
 		_, err := stream.ReadSlice('\n')
-		if err != bufio.ErrBufferFull {
+		if !errors.Is(err, bufio.ErrBufferFull) {
 			return err
 		}
 	}
