@@ -8,8 +8,8 @@ package bench
 import (
 	"bufio"
 	"context"
-	"errors"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
