@@ -108,8 +108,9 @@ type change struct {
 	fromNode, toNode valkeyclient.Node
 	// others is the nodes of all members but these two, by name.
 	others map[string]valkeyclient.Node
-	// sentinels that answered and hold the monitor; the first leads.
+	// sentinels that answered and hold the monitor; the first leads, unless another is leader.
 	sentinels []namedSentinel
+	leader    valkeyclient.Sentinel
 }
 
 type namedSentinel struct {
@@ -170,7 +171,12 @@ func (s *change) firstIsFit(epoch int64) bool {
 }
 
 // lead is the Sentinel that is asked, and that will lead the failover.
-func (s *change) lead() valkeyclient.Sentinel { return s.sentinels[0].client }
+func (s *change) lead() valkeyclient.Sentinel {
+	if s.leader != nil {
+		return s.leader
+	}
+	return s.sentinels[0].client
+}
 
 // succeeded notes the moment at which the new primary is one.
 func (s *change) succeeded(coordinated bool) {

@@ -160,36 +160,6 @@ func (s *change) switchedTo(named topology.Address) {
 	s.succeeded(false)
 }
 
-// sentinelForced asks for a failover and waits until the Sentinel names another primary.
-func (s *change) sentinelForced(ctx context.Context) error {
-	prepare, cancel := s.preparation(ctx)
-	defer cancel()
-	if err := s.chooseTarget(prepare); err != nil && s.wanted {
-		return err // otherwise whom Sentinel chooses will do
-	}
-	if err := s.step(ctx, "ask for failover", s.limits.Step, s.askSentinel); err != nil {
-		return err
-	}
-	var named topology.Address
-	err := s.step(ctx, "new primary", untilEnd(ctx), func(ctx context.Context) error {
-		return await(ctx, leisurely, func(ctx context.Context) (bool, error) {
-			answer, err := s.lead().PrimaryAddr(ctx, s.monitor)
-			named = topology.Address(answer)
-			return !s.from.Is(named), err
-		})
-	})
-	if err != nil { // it was granted, and goes on
-		s.result.Phase = InProgress
-		s.result.Duration = time.Since(s.result.StartedAt)
-		return nil
-	}
-	s.switchedTo(named)
-	if s.fromNode != nil && s.from.Answered() {
-		s.attempt(ctx, "demote old primary", s.limits.Step, s.demote)
-	}
-	return nil
-}
-
 // preparation is a context for the preparations: within their limit, and leaving what is left of ctx's time for the change.
 func (s *change) preparation(ctx context.Context) (context.Context, context.CancelFunc) {
 	const change = 3 * time.Second

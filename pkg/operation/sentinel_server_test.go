@@ -149,6 +149,53 @@ func TestForcedUnderSentinels(t *testing.T) {
 	})
 }
 
+// Sentinels that started long after the primary died take no replica, ever: each has been without its primary for longer than they have known
+// that it is down. A person who asks for a failover gets one, and the Sentinels keep their settings.
+func TestForcedUnderSentinelsThatStartedTooLate(t *testing.T) {
+	set := startSet(t, valkeytest.Default(t), 2, 3)
+	for _, sentinel := range set.Sentinels {
+		sentinel.Kill()
+	}
+	set.Nodes[0].Kill()
+	valkeytest.Eventually(t, "the link has been down for more than ten times down-after", func(ctx context.Context) error {
+		replication, err := set.Nodes[1].Node().Replication(ctx)
+		if err == nil && replication.LinkDownFor < 15*time.Second {
+			err = fmt.Errorf("for %s", replication.LinkDownFor)
+		}
+		return err
+	})
+	for _, sentinel := range set.Sentinels {
+		sentinel.Start()
+	}
+	valkeytest.Eventually(t, "every Sentinel knows the replicas, and takes neither", func(ctx context.Context) error {
+		for _, sentinel := range set.Sentinels {
+			if err := sentinel.Sentinel().Failover(ctx, set.Monitor); !errors.Is(err, valkeyclient.ErrNoGoodReplica) {
+				return fmt.Errorf("%s: %w", sentinel.Name, err)
+			}
+			replicas, err := sentinel.Sentinel().Replicas(ctx, set.Monitor)
+			if err != nil {
+				return err
+			}
+			for _, replica := range replicas {
+				if len(replica.Flags) != 1 {
+					return fmt.Errorf("%+v", replica)
+				}
+			}
+		}
+		return nil
+	})
+	result, err := failOver(t, set, naming.UserAPIServer, operation.Request{Monitor: set.Monitor, Mode: operation.Forced}, nil)
+	if err != nil || result.Phase != operation.Succeeded || result.From != "node-0" {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	for _, sentinel := range set.Sentinels {
+		monitor, err := sentinel.Sentinel().MonitorByName(t.Context(), set.Monitor)
+		if err != nil || monitor.Fields["down-after-milliseconds"] != "1000" {
+			t.Errorf("%s is left with down-after %s, %v", sentinel.Name, monitor.Fields["down-after-milliseconds"], err)
+		}
+	}
+}
+
 func TestRefusedUnderSentinels(t *testing.T) {
 	set := startSet(t, valkeytest.Default(t), 1, 3)
 	refusal := func(t *testing.T, request operation.Request, want operation.Reason) {

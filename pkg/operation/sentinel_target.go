@@ -69,7 +69,8 @@ func (s *change) setPriority(ctx context.Context, priority int) error {
 // shortenInfoPeriod makes what comes next take one second instead of ten. It is a convenience: without the right to it, or if it
 // is not put back, Sentinel works as well.
 func (s *change) shortenInfoPeriod(ctx context.Context) error {
-	periods, err := s.lead().DebugGet(ctx)
+	lead := s.lead() // who leads may change
+	periods, err := lead.DebugGet(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,14 +79,14 @@ func (s *change) shortenInfoPeriod(ctx context.Context) error {
 		// Left over by a change whose owner died.
 		before = usualInfoPeriod.Milliseconds()
 	}
-	s.atEnd("restore the Sentinel's INFO period", func(ctx context.Context) error { return s.setInfoPeriod(ctx, before) })
-	err = s.setInfoPeriod(ctx, hurriedInfoPeriod.Milliseconds())
+	s.atEnd("restore the Sentinel's INFO period", func(ctx context.Context) error { return setInfoPeriod(ctx, lead, before) })
+	err = setInfoPeriod(ctx, lead, hurriedInfoPeriod.Milliseconds())
 	s.hurried = err == nil
 	return err
 }
 
-func (s *change) setInfoPeriod(ctx context.Context, milliseconds int64) error {
-	return s.lead().Debug(ctx, valkeyclient.Setting{Key: "info-period", Value: strconv.FormatInt(milliseconds, 10)})
+func setInfoPeriod(ctx context.Context, sentinel valkeyclient.Sentinel, milliseconds int64) error {
+	return sentinel.Debug(ctx, valkeyclient.Setting{Key: "info-period", Value: strconv.FormatInt(milliseconds, 10)})
 }
 
 var errNotKnown = errors.New("the Sentinel does not know the target as a working replica")
@@ -124,7 +125,7 @@ func (s *change) seenTarget(ctx context.Context) (valkeyclient.MonitoredReplica,
 			continue
 		}
 		if s.hurried && replica.InfoRefresh > 2*hurriedInfoPeriod { // another change on this Sentinel has put the period back
-			_ = s.setInfoPeriod(ctx, hurriedInfoPeriod.Milliseconds())
+			_ = setInfoPeriod(ctx, s.lead(), hurriedInfoPeriod.Milliseconds())
 		}
 		return replica, nil
 	}

@@ -50,7 +50,8 @@ var sentinelUsers = map[string][]string{
 	naming.UserOperator: {"&*", "+ping", "+role", "+info", "+acl|whoami", "+acl|load", "+psubscribe", "+subscribe", "+unsubscribe",
 		"+punsubscribe", "+client|list", "+client|kill", "+sentinel"},
 	// sentinel|debug shortens the time between two INFOs while a hand-over waits for the right moment.
-	naming.UserAPIServer: join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug"),
+	// sentinel|set lets a Sentinel choose a replica that has been without a primary for too long, on request.
+	naming.UserAPIServer: join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug", "+sentinel|set"),
 	naming.UserAgent:     join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug"),
 	// Without publish or is-master-down-by-addr no failover ever happens, while everything looks well.
 	naming.UserPeer:     {"&__sentinel__:hello", "+ping", "+publish", "+client|setname", "+sentinel|is-master-down-by-addr"},
