@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,10 +21,7 @@ import (
 
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
-const (
-	homeRetry   = time.Second
-	homeTimeout = 5 * time.Second
-)
+const homeTimeout = 10 * time.Second
 
 // home is the namespace that the product is installed in: where the API server is, whose objects all controllers look after. The lease of the
 // one that acts is kept there and nowhere else, so that two never act at once, from whatever namespace they run in.
@@ -32,21 +30,12 @@ func home(ctx context.Context, config *rest.Config) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a client: %w", err)
 	}
-	for last := ""; ; {
-		namespace, err := namespaceOfAPI(ctx, client)
-		if err == nil {
-			return namespace, nil
-		}
-		if err.Error() != last {
-			last = err.Error()
-			ctrl.Log.Info("waiting for the APIService, which says where the product is installed", "error", last)
-		}
-		select {
-		case <-ctx.Done():
-			return "", ctx.Err()
-		case <-time.After(homeRetry):
-		}
+	namespace, err := namespaceOfAPI(ctx, client)
+	if apierrors.IsNotFound(err) {
+		ctrl.Log.Info("there is no APIService yet to say where the product is installed", "assumed", naming.SystemNamespace)
+		return naming.SystemNamespace, nil
 	}
+	return namespace, err
 }
 
 func namespaceOfAPI(ctx context.Context, client dynamic.Interface) (string, error) {

@@ -69,7 +69,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.Float32Var(&o.QPS, "kube-api-qps", o.QPS, "Requests a second to the Kubernetes API, on average.")
 	flags.IntVar(&o.Burst, "kube-api-burst", o.Burst, "Requests to the Kubernetes API at a time, above the average.")
 	flags.StringVar(&o.SystemNamespace, "system-namespace", o.SystemNamespace,
-		"Namespace that the product is installed in. Default: the one of the API server's Service, which APIService "+naming.APIServiceName+" names.")
+		"Namespace that the product is installed in. Default: the one of the API server's Service, which APIService "+naming.APIServiceName+" names, else "+naming.SystemNamespace+".")
 	flags.StringVar(&o.AgentImage, "agent-image", o.AgentImage,
 		"Image that brings the agent into new pods; running pods keep theirs. Default: $"+envAgentImage+", else "+defaultAgentImage+".")
 	flags.StringSliceVar(&o.ClusterDNS, "cluster-dns", o.ClusterDNS,
