@@ -33,7 +33,7 @@ func TestFailoverWithEverythingOfOursDown(t *testing.T) {
 	e.ScaleController(t, 0)
 	e.ScaleAPIServer(t, 0)
 	e.DeletePod(t, ns, naming.NodePod(old), 0)
-	now := s.WaitSwitch(t, c, s.Address(old), 40*time.Second)
+	now := s.WaitSwitch(t, c, s.Address(old), switchPatience)
 	framework.Eventually(t, 20*time.Second, "a Sentinel client writes again", func() error {
 		_, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", "after", "1")
 		return err
@@ -89,8 +89,8 @@ func TestPrimarysNodeIsCutOffWithTheController(t *testing.T) {
 // apart puts each pod on a node of its own.
 const apart = "  scheduling: {node: {spread: {pods: {mode: Required}}}}\n"
 
-// switchPatience has room for one election that nobody wins: then the Sentinels wait for twice the failover-timeout.
-const switchPatience = 40 * time.Second
+// switchPatience has room for two elections that nobody wins: after each the Sentinels wait for twice the failover-timeout.
+const switchPatience = 75 * time.Second
 
 // cut is a set whose primary was cut off, and the address of the one that took over.
 type cut struct {
@@ -149,7 +149,7 @@ func TestCordonedPrimaryReturnsAsReplica(t *testing.T) {
 	framework.Kubectl(t, "cordon", pod.Spec.NodeName)
 	t.Cleanup(func() { framework.Kubectl(t, "uncordon", pod.Spec.NodeName) })
 	e.DeletePod(t, ns, pod.Name, 0)
-	now := s.WaitSwitch(t, c, s.Address(old), 40*time.Second)
+	now := s.WaitSwitch(t, c, s.Address(old), switchPatience)
 	if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", "while-away", "1"); err != nil {
 		t.Fatal(err)
 	}

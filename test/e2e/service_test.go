@@ -180,7 +180,7 @@ func failoverWithoutController(t *testing.T, s *framework.Set, c *framework.Clie
 	s.Env.ScaleController(t, 0)
 	old := s.Primary(t)
 	s.Env.DeletePod(t, s.Namespace, naming.NodePod(old), 0)
-	now := s.WaitSwitch(t, c, s.Address(old), 40*time.Second)
+	now := s.WaitSwitch(t, c, s.Address(old), switchPatience)
 	for i := range 1000 / 100 {
 		// 100 keys a call, written by a script on the primary that the Sentinels name.
 		if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "EVAL",
