@@ -114,7 +114,7 @@ func cutPrimary(t *testing.T, s *framework.Set) cut {
 	c.heal = framework.Cut(t, pod.Spec.NodeName)
 	began := time.Now()
 	for _, sentinel := range c.viaSentinel {
-		c.now = s.WaitSwitchOn(t, c.client, sentinel, s.Address(old), switchPatience)
+		c.now = s.WaitSwitchOn(t, c.client, []string{sentinel}, s.Address(old), switchPatience)
 	}
 	t.Logf("every Sentinel that is left has switched %s after the cut", time.Since(began).Round(10*time.Millisecond))
 	return c

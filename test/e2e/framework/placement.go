@@ -4,7 +4,6 @@
 package framework
 
 import (
-	"fmt"
 	"net"
 	"strconv"
 	"testing"
@@ -83,19 +82,6 @@ func (s *Set) SentinelsAwayFrom(t *testing.T, machine string) []string {
 		t.Fatalf("only %v would be left of %d Sentinels", addresses, s.Sentinels)
 	}
 	return addresses
-}
-
-// WaitSwitchOn waits until one Sentinel names another primary than before, and returns its address.
-func (s *Set) WaitSwitchOn(t *testing.T, c *Client, sentinel, before string, patience time.Duration) string {
-	t.Helper()
-	var found string
-	Eventually(t, patience, sentinel+" names another primary than "+before, func() (err error) {
-		if found, err = c.Find(t, []string{sentinel}, s.Name); err == nil && found == before {
-			err = fmt.Errorf("still %s", found)
-		}
-		return err
-	})
-	return found
 }
 
 // NodeAt is the node that has an address, host:port, by its name alone.

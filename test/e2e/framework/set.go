@@ -179,9 +179,15 @@ func (s *Set) ViaSentinel() []string {
 // WaitSwitch waits until the Sentinels name another primary than before, and returns its address.
 func (s *Set) WaitSwitch(t *testing.T, c *Client, before string, patience time.Duration) string {
 	t.Helper()
+	return s.WaitSwitchOn(t, c, s.SentinelAddresses(), before, patience)
+}
+
+// WaitSwitchOn waits until the first of these Sentinels that answers names another primary than before, and returns its address.
+func (s *Set) WaitSwitchOn(t *testing.T, c *Client, sentinels []string, before string, patience time.Duration) string {
+	t.Helper()
 	var found string
-	Eventually(t, patience, "the Sentinels name another primary than "+before, func() (err error) {
-		if found, err = c.Find(t, s.SentinelAddresses(), s.Name); err == nil && found == before {
+	Eventually(t, patience, strings.Join(sentinels, ", ")+": another primary than "+before+" is named", func() (err error) {
+		if found, err = c.Find(t, sentinels, s.Name); err == nil && found == before {
 			err = fmt.Errorf("still %s", found)
 		}
 		return err

@@ -61,10 +61,10 @@ func (d *draft) decidedOn(m *monitor, at held, epoch int64) bool {
 	return at.view.ConfigEpoch > 0 && at.view.ConfigEpoch >= epoch && sameAddress(m.valkey.Members, at.view.Primary, m.primary)
 }
 
-// isBehind tells whether a Sentinel was left behind by a failover that its peers know of. One that took over the epoch and not the address,
+// isBehind tells whether a misplaced Sentinel was left behind by a failover that its peers know of. One that took over the epoch and not the address,
 // whose name it could not resolve at that moment, never hears of it again: to it, it is no news.
 func (d *draft) isBehind(m *monitor, at held) bool {
-	return slices.ContainsFunc(d.views(m.name), func(other held) bool { return other.index != at.index && d.decidedOn(m, other, at.view.ConfigEpoch) })
+	return slices.ContainsFunc(d.views(m.name), func(other held) bool { return d.decidedOn(m, other, at.view.ConfigEpoch) })
 }
 
 // whyNotCorrect says why a misplaced monitor is left as it is; empty when it may be moved.
@@ -79,10 +79,7 @@ func (d *draft) whyNotCorrect(m *monitor, misplaced []held) string {
 	}
 	decided := 0
 	for _, at := range misplaced {
-		if d.isStale(m, at.view.Primary) {
-			continue
-		}
-		if d.isBehind(m, at) {
+		if d.isStale(m, at.view.Primary) || d.isBehind(m, at) {
 			continue
 		}
 		if at.view.ConfigEpoch > 0 {

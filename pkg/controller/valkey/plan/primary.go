@@ -196,10 +196,12 @@ func confirm(o *Observed, verdict *Verdict) {
 		verdict.Reason, verdict.Message = v1alpha1.ReasonSentinelDiffers, "the Sentinels name "+m.Name+", which says that it is a replica"
 	case m.Role != topology.RolePrimary:
 		verdict.Reason, verdict.Message = v1alpha1.ReasonNoPrimary, "no node says that it is primary; the last one was "+m.Name
-	case verdict.BySentinels && successor(o.Snapshot, m) != "":
-		verdict.Reason = v1alpha1.ReasonSeveralPrimaries
-		verdict.Message = fmt.Sprintf("the Sentinels name %s, and %s was promoted after it", m.Name, successor(o.Snapshot, m))
 	default:
+		if later := successor(o.Snapshot, m); verdict.BySentinels && later != "" {
+			verdict.Reason = v1alpha1.ReasonSeveralPrimaries
+			verdict.Message = fmt.Sprintf("the Sentinels name %s, and %s was promoted after it", m.Name, later)
+			return
+		}
 		verdict.Endangered = endangered(o.Snapshot, m)
 		if len(verdict.Endangered) > 0 {
 			verdict.Reason = v1alpha1.ReasonPrimaryEmpty
