@@ -80,6 +80,9 @@ step "clientset"
 client-gen --go-header-file "$boilerplate" "${lint[@]}" --output-dir "$generated/clientset" \
   --output-pkg "$module/$generated/clientset" --clientset-name versioned --prefers-protobuf \
   --apply-configuration-package "$module/$generated/applyconfiguration" --input-base "$PWD/pkg/apis" --input valkey/v1alpha1
+# The fake clientset calls functions of its own in place of the library's: see tracker.go there.
+sed -i -e 's/testing\.NewObjectTracker(/newObjectTracker(/' -e 's/testing\.NewFieldManagedObjectTracker(/newFieldManagedObjectTracker(/' \
+  -e 's/testing\.ObjectReaction(/objectReaction(/' "$generated/clientset/versioned/fake/clientset_generated.go"
 
 step "listers"
 lister-gen --go-header-file "$boilerplate" "${lint[@]}" --output-dir "$generated/listers" \

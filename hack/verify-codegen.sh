@@ -14,7 +14,7 @@ tar -cf - go.mod go.sum pkg/apis pkg/generated pkg/naming pkg/valkeyconf hack/up
   tar -xf - -C "$copy"
 # Start from nothing, so that a file nobody generates any more shows as well.
 find "$copy/pkg" \( -name 'zz_generated.*' -o -name 'generated.pb.go' -o -name 'generated.proto' \) -delete
-find "$copy/pkg/generated" -mindepth 1 -maxdepth 1 ! -name openapi -exec rm -r {} +
+find "$copy/pkg/generated" -path "$copy/pkg/generated/openapi" -prune -o -name '*.go' -exec grep -lZ '^// Code generated' {} + | xargs -0 rm
 (cd "$copy" && ./hack/update-codegen.sh)
 
 status=0

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/valkeykube/valkeykube/examples/clientgo"
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/snapshot"
@@ -81,7 +82,7 @@ func (c *cluster) testSnapshot(t *testing.T) {
 		t.Errorf("the trailer's sum is %q, trailers %v", got, response.Trailer)
 	}
 	file := filepath.Join(t.TempDir(), "dump.rdb")
-	if err := os.WriteFile(file, content, 0o600); err != nil {
+	if err := clientgo.Backup(t.Context(), valkeyClient(t, c.admin), "default", "big", file); err != nil {
 		t.Fatal(err)
 	}
 	restored := valkeytest.StartServer(t, valkeytest.Options{Binary: valkeytest.Default(t), Config: []string{"dir " + filepath.Dir(file)}})
@@ -110,6 +111,22 @@ func (c *cluster) testSnapshot(t *testing.T) {
 		t.Error("kubectl took a part for the whole")
 	} else {
 		t.Logf("kubectl: %v: %s", err, &problems)
+	}
+
+	server.Start()
+	server.Command("DEBUG", "POPULATE", "20000", "key", "300")
+	server.Command("CONFIG", "SET", "rdb-key-save-delay", "300")
+	typed, err := valkeyClient(t, c.admin).ValkeyV1alpha1().Valkeys("default").GetSnapshot(t.Context(), "big")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer typed.Close()
+	if _, err := io.ReadFull(typed, make([]byte, 100<<10)); err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	if _, err := io.Copy(io.Discard, typed); err == nil {
+		t.Error("the typed client took a part for the whole")
 	}
 }
 

@@ -203,12 +203,14 @@ func TestKubectlNoticesASnapshotThatIsCutOff(t *testing.T) {
 func TestSnapshotEndsWithItsClient(t *testing.T) {
 	const namespace = "snapshot-leaves"
 	startSlow(t, namespace)
-	response := takeSnapshot(t, namespace)
-	defer response.Body.Close()
-	if _, err := io.ReadFull(response.Body, make([]byte, 1<<10)); err != nil {
+	content, err := shared.client.ValkeyV1alpha1().Valkeys(namespace).GetSnapshot(t.Context(), "cache")
+	if err != nil {
 		t.Fatal(err)
 	}
-	_ = response.Body.Close()
+	if _, err := io.ReadFull(content, make([]byte, 1<<10)); err != nil {
+		t.Fatal(err)
+	}
+	_ = content.Close()
 	valkeytest.Eventually(t, "another may be taken", func(context.Context) error {
 		again := takeSnapshot(t, namespace)
 		defer again.Body.Close()

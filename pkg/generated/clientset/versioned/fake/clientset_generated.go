@@ -23,7 +23,7 @@ import (
 // without applying any field management, validations and/or defaults. It shouldn't be considered a replacement
 // for a real clientset and is mostly useful in simple unit tests.
 func NewSimpleClientset(objects ...runtime.Object) *Clientset {
-	o := testing.NewObjectTracker(scheme, codecs.UniversalDecoder())
+	o := newObjectTracker(scheme, codecs.UniversalDecoder())
 	for _, obj := range objects {
 		if err := o.Add(obj); err != nil {
 			panic(err)
@@ -32,7 +32,7 @@ func NewSimpleClientset(objects ...runtime.Object) *Clientset {
 
 	cs := &Clientset{tracker: o}
 	cs.discovery = &fakediscovery.FakeDiscovery{Fake: &cs.Fake}
-	cs.AddReactor("*", "*", testing.ObjectReaction(o))
+	cs.AddReactor("*", "*", objectReaction(o))
 	cs.AddWatchReactor("*", func(action testing.Action) (handled bool, ret watch.Interface, err error) {
 		var opts metav1.ListOptions
 		if watchAction, ok := action.(testing.WatchActionImpl); ok {
@@ -87,7 +87,7 @@ func (c *Clientset) IsWatchListSemanticsUnSupported() bool {
 // server-side apply. Beware though that support in that for CRDs is missing
 // (https://github.com/kubernetes/kubernetes/issues/126850).
 func NewClientset(objects ...runtime.Object) *Clientset {
-	o := testing.NewFieldManagedObjectTracker(
+	o := newFieldManagedObjectTracker(
 		scheme,
 		codecs.UniversalDecoder(),
 		applyconfiguration.NewTypeConverter(scheme),
@@ -100,7 +100,7 @@ func NewClientset(objects ...runtime.Object) *Clientset {
 
 	cs := &Clientset{tracker: o}
 	cs.discovery = &fakediscovery.FakeDiscovery{Fake: &cs.Fake}
-	cs.AddReactor("*", "*", testing.ObjectReaction(o))
+	cs.AddReactor("*", "*", objectReaction(o))
 	cs.AddWatchReactor("*", func(action testing.Action) (handled bool, ret watch.Interface, err error) {
 		var opts metav1.ListOptions
 		if watchAction, ok := action.(testing.WatchActionImpl); ok {

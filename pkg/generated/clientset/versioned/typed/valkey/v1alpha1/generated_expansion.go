@@ -9,8 +9,6 @@ type FailoverRequestExpansion interface{}
 
 type MonitorExpansion interface{}
 
-type ValkeyExpansion interface{}
-
 type ValkeyNodeExpansion interface{}
 
 type ValkeySentinelExpansion interface{}
