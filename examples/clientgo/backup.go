@@ -21,12 +21,12 @@ func Backup(ctx context.Context, client versioned.Interface, namespace, name, pa
 	if err != nil {
 		return fmt.Errorf("ask for the dataset of %s: %w", name, err)
 	}
-	defer content.Close()
+	defer func() { _ = content.Close() }()
 	part, err := os.CreateTemp(filepath.Dir(path), ".part-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(part.Name())
+	defer func() { _ = os.Remove(part.Name()) }()
 	_, err = io.Copy(part, content)
 	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return fmt.Errorf("read the dataset of %s: %w", name, err)

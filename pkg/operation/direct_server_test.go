@@ -5,6 +5,7 @@ package operation_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -49,6 +50,9 @@ func TestCoordinatedWithoutSentinelsIsTakenBack(t *testing.T) {
 			})
 			if err == nil || result.Phase != operation.Failed {
 				t.Fatalf("%+v, %v", result, err)
+			}
+			if done, left := result.Undone(); !slices.Equal(done, []string{"settle and resume"}) || len(left) > 0 {
+				t.Errorf("undone %v, not undone %v", done, left)
 			}
 			awaitWrites(t, load, 500)
 			if gap := load.LongestGap(); gap > 8*time.Second {

@@ -73,6 +73,7 @@ func (j *journal) undoAll(ctx context.Context, failed bool) {
 	for i := len(j.undo) - 1; i >= 0; i-- {
 		if step := j.undo[i]; failed || step.always {
 			j.attempt(ctx, step.name, undoLimit, step.do)
+			j.steps[len(j.steps)-1].Undoes = true
 		}
 	}
 	j.undo = nil

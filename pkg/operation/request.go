@@ -123,8 +123,24 @@ type Step struct {
 	Took time.Duration
 	// Err is empty for a step that succeeded.
 	Err string
+	// Undoes: it put back what an earlier step had changed.
+	Undoes bool
 	// optional: the failure did not matter.
 	optional bool
+}
+
+// Undone is what was put back, and what could not be, with the reason.
+func (r Result) Undone() (done, left []string) {
+	for _, step := range r.Steps {
+		switch {
+		case !step.Undoes:
+		case step.Err == "":
+			done = append(done, step.Name)
+		default:
+			left = append(left, step.Name+": "+step.Err)
+		}
+	}
+	return done, left
 }
 
 // Summary is the result in one line, for a status message or an event.

@@ -4,6 +4,7 @@
 package failover
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/operation"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
 
 var (
@@ -31,8 +33,16 @@ const (
 	CauseTerminating metav1.CauseType = "Terminating"
 	// CausePrecondition: a precondition of the caller does not hold.
 	CausePrecondition metav1.CauseType = "PreconditionFailed"
-	// CauseNotMonitored: the ValkeySentinel monitors nothing.
+	// CauseNotMonitored: the ValkeySentinel monitors nothing, or the Valkey is monitored by none.
 	CauseNotMonitored metav1.CauseType = "NotMonitored"
+)
+
+// Causes of a failure: what went wrong, what was put back, what could not be, and where the end is recorded.
+const (
+	CauseFailed    metav1.CauseType = "FailoverFailed"
+	CauseUndone    metav1.CauseType = "Undone"
+	CauseNotUndone metav1.CauseType = "NotUndone"
+	CauseRecorded  metav1.CauseType = "Recorded"
 )
 
 // answer is the status of a request that was carried out, or could not be.
@@ -88,7 +98,33 @@ func refused(name string, refusal *operation.Refused) error {
 		causes = append(causes, metav1.StatusCause{Type: metav1.CauseType(cause.Reason), Message: cause.Text})
 		texts = append(texts, cause.Text)
 	}
-	return failure(code, reason, valkeys, name, strings.Join(texts, "; "), causes)
+	return problem{code: code, reason: reason, resource: valkeys, name: name, what: "refused", text: strings.Join(texts, "; "), causes: causes}.asError()
+}
+
+// failed is the error of what was begun and did not come to pass: 504 where something did not happen in time, else 500. Like a refusal it
+// has no Retry-After.
+func failed(name string, status *v1alpha1.FailoverRequestStatus, result operation.Result, err error) error {
+	code, reason := int32(http.StatusInternalServerError), metav1.StatusReasonInternalError
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, valkeyclient.ErrTimeout) {
+		code, reason = http.StatusGatewayTimeout, metav1.StatusReasonTimeout
+	}
+	causes := []metav1.StatusCause{{Type: CauseFailed, Message: err.Error()}}
+	text := fmt.Sprintf("%s to %s: %s", status.From, status.To, status.Message)
+	done, left := result.Undone()
+	for _, step := range done {
+		causes = append(causes, metav1.StatusCause{Type: CauseUndone, Message: step})
+	}
+	for _, step := range left {
+		causes = append(causes, metav1.StatusCause{Type: CauseNotUndone, Message: step})
+	}
+	if len(done) > 0 {
+		text += "; undone: " + strings.Join(done, ", ")
+	}
+	if len(left) > 0 {
+		text += "; could not be undone: " + strings.Join(left, ", ")
+	}
+	causes = append(causes, metav1.StatusCause{Type: CauseRecorded, Field: "status.operation", Message: "as " + string(status.Phase) + ", uid " + status.OperationUID})
+	return problem{code: code, reason: reason, resource: valkeys, name: name, what: "failed", text: text, causes: causes}.asError()
 }
 
 func claimed(name string, claim *v1alpha1.OperationStatus) error {
@@ -102,14 +138,27 @@ func preconditionFailed(resource schema.GroupResource, name, what, wanted, got s
 }
 
 func conflict(resource schema.GroupResource, name string, cause metav1.CauseType, text string) error {
-	return failure(http.StatusConflict, metav1.StatusReasonConflict, resource, name, text, []metav1.StatusCause{{Type: cause, Message: text}})
+	return problem{
+		code: http.StatusConflict, reason: metav1.StatusReasonConflict, resource: resource, name: name, what: "refused", text: text,
+		causes: []metav1.StatusCause{{Type: cause, Message: text}},
+	}.asError()
 }
 
-func failure(code int32, reason metav1.StatusReason, resource schema.GroupResource, name, text string, causes []metav1.StatusCause) error {
+// problem is why the primary is who it was.
+type problem struct {
+	code       int32
+	reason     metav1.StatusReason
+	resource   schema.GroupResource
+	name       string
+	what, text string
+	causes     []metav1.StatusCause
+}
+
+func (p problem) asError() error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: code, Reason: reason,
-		Message: fmt.Sprintf("failover of %s %q refused: %s", resource, name, text),
-		Details: &metav1.StatusDetails{Group: resource.Group, Kind: resource.Resource, Name: name, Causes: causes},
+		Status: metav1.StatusFailure, Code: p.code, Reason: p.reason,
+		Message: fmt.Sprintf("failover of %s %q %s: %s", p.resource, p.name, p.what, p.text),
+		Details: &metav1.StatusDetails{Group: p.resource.Group, Kind: p.resource.Resource, Name: p.name, Causes: p.causes},
 	}}
 }
 

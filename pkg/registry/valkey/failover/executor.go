@@ -46,7 +46,8 @@ type order struct {
 	startedAt time.Time
 }
 
-// run carries an order out in the context's namespace and fills in the request's status. An error means that nothing was changed.
+// run carries an order out in the context's namespace and fills in the request's status. An error means that the primary is who it was: nothing
+// was done, or what was begun has been taken back as far as everybody could be reached.
 func (e *Executor) run(ctx context.Context, o order) error {
 	o.startedAt = e.Clock.Now()
 	valkey, err := e.Objects.Valkey(ctx, o.valkey)
@@ -59,6 +60,10 @@ func (e *Executor) run(ctx context.Context, o order) error {
 	subject, err := e.Subject(ctx, valkey)
 	if err != nil {
 		return err
+	}
+	if subject.Monitor != "" && len(subject.Sentinels) == 0 {
+		return conflict(valkeys, o.valkey, CauseNotMonitored, "no ValkeySentinel selects it, and with failover.mode Sentinel only Sentinels change the "+
+			"primary: give it the labels that one selects, make one that selects it, or set spec.failover.mode to Operator or None")
 	}
 	request := operation.Request{To: o.request.Spec.To, Mode: operation.Mode(o.request.Spec.Mode), Monitor: subject.Monitor}
 	snapshot := inspect.Inspector{Clients: e.Clients}.Look(ctx, subject)
@@ -107,6 +112,9 @@ func (e *Executor) act(ctx context.Context, o order, subject inspect.Subject, re
 	}
 	if refusal := asRefusal(err); refusal != nil {
 		return refused(o.valkey, refusal)
+	}
+	if err != nil {
+		return failed(o.valkey, status, result, err)
 	}
 	return nil
 }

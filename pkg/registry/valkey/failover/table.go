@@ -16,7 +16,7 @@ import (
 
 var columns = []metav1.TableColumnDefinition{
 	tables.NameColumn("What was asked."),
-	{Name: "Phase", Type: "string", Description: "Succeeded, InProgress, Failed, or Pending in a dry run."},
+	{Name: "Phase", Type: "string", Description: "Succeeded, InProgress, or Pending in a dry run."},
 	{Name: "From", Type: "string", Description: "The node that was primary."},
 	{Name: "To", Type: "string", Description: "The node that became primary."},
 	{Name: "Coordinated", Type: "boolean", Description: "Whether writes were paused and the new primary had all of them."},
