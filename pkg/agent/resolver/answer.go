@@ -44,9 +44,10 @@ func (r *Resolver) Resolve(ctx context.Context, request *dns.Msg) *dns.Msg {
 		return r.fromMemory(request, key)
 	}
 	flight := r.flights.DoChan(key.String(), func() (any, error) { return r.ask(question) })
-	// What is remembered need not be waited for: whoever asks may be the main thread of a server.
+	// What is remembered need not be waited for: whoever asks may be the main thread of a Sentinel, and one that is held up just when its
+	// peer asks for its vote gives it to itself.
 	var patience <-chan time.Time
-	if r.memory.remembered(key) != nil {
+	if r.fromMemory(request, key).Rcode == dns.RcodeSuccess {
 		timer := time.NewTimer(r.options.Patience)
 		defer timer.Stop()
 		patience = timer.C

@@ -37,7 +37,8 @@ type Options struct {
 	Timeout time.Duration
 	// HedgeAfter is after how long without an answer the question is put once more, beside the first. Default 100 ms.
 	HedgeAfter time.Duration
-	// Patience is how long the upstreams are waited for where an answer is remembered. Default 150 ms.
+	// Patience is how long the upstreams are waited for where an answer is remembered. An answer that comes later is given the next time.
+	// Default 20 ms, ten times what a DNS server in the cluster takes.
 	Patience time.Duration
 	// MaxTTL bounds how long an answer is given without asking again. Default 5 s.
 	MaxTTL time.Duration
@@ -107,7 +108,7 @@ func (o Options) withDefaults() Options {
 		o.HedgeAfter = 100 * time.Millisecond
 	}
 	if o.Patience <= 0 {
-		o.Patience = 150 * time.Millisecond
+		o.Patience = 20 * time.Millisecond
 	}
 	if o.MaxTTL <= 0 {
 		o.MaxTTL = 5 * time.Second

@@ -151,6 +151,10 @@ func (u *upstream) answer(writer dns.ResponseWriter, request *dns.Msg) {
 func start(t *testing.T, options Options) *Resolver {
 	t.Helper()
 	options.Listen, options.ClusterDomain = "127.0.0.1:0", zone
+	if options.Patience == 0 {
+		// An upstream here may be slow because the machine is busy: what it says now is wanted.
+		options.Patience = 500 * time.Millisecond
+	}
 	r, err := Start(options)
 	// The port that UDP was given may be in use for TCP: port 0 promises nothing about both.
 	for attempt := 0; errors.Is(err, syscall.EADDRINUSE) && attempt < 20; attempt++ {
@@ -276,10 +280,12 @@ func TestSilentUpstream(t *testing.T) {
 func TestTheOtherKindOfAddressInSilence(t *testing.T) {
 	u := startUpstream(t)
 	u.set("A", host+". 30 IN A 10.0.0.1")
-	r := start(t, Options{Upstreams: []string{u.address}})
+	r := start(t, Options{Upstreams: []string{u.address}, Patience: 10 * time.Millisecond, Timeout: 5 * time.Second})
 	expect(t, r, dns.TypeA, "NOERROR 10.0.0.1")
 	u.behave(dns.RcodeSuccess, true)
-	expect(t, r, dns.TypeAAAA, "NOERROR")
+	if reply, took := query(t, r, dns.TypeAAAA); text(reply) != "NOERROR" || took > 500*time.Millisecond {
+		t.Errorf("got %q in %s", text(reply), took)
+	}
 }
 
 func TestALiveDenialBeatsMemory(t *testing.T) {
@@ -360,7 +366,8 @@ func TestWhatIsRememberedIsNotWaitedFor(t *testing.T) {
 func TestNamesOfTheSetAreKnownBeforeTheyAreNeeded(t *testing.T) {
 	u := startUpstream(t)
 	u.set("A", host+". 30 IN A 10.0.0.1")
-	r := start(t, Options{Upstreams: []string{u.address}, Names: func() []string { return []string{host, "v-1.svc." + zone} }})
+	r := start(t, Options{Upstreams: []string{u.address}, Patience: 20 * time.Millisecond,
+		Names: func() []string { return []string{host, "v-1.svc." + zone} }})
 	deadline := time.Now().Add(10 * time.Second)
 	for r.memory.remembered(key{host + ".", dns.TypeA}) == nil {
 		if time.Now().After(deadline) {

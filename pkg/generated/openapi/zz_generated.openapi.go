@@ -2141,7 +2141,7 @@ func schema_pkg_apis_valkey_v1alpha1_SentinelFailoverSpec(ref common.ReferenceCa
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config holds per-monitor settings of SENTINEL SET, such as down-after-milliseconds (milliseconds) or failover-timeout (milliseconds). Keys the product owns (auth-user, auth-pass, quorum, …) are ignored, with a warning.",
+							Description: "config holds per-monitor settings of SENTINEL SET, such as down-after-milliseconds (default 30000) or failover-timeout (default 30000; Sentinels that could not agree on who fails over try again after twice that). Keys the product owns (auth-user, auth-pass, quorum, …) are ignored, with a warning.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,

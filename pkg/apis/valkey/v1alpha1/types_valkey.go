@@ -196,7 +196,8 @@ type SentinelFailoverSpec struct {
 	// +k8s:optional
 	// +k8s:minimum=1
 	Quorum *int32 `json:"quorum,omitempty" protobuf:"varint,2,opt,name=quorum"`
-	// config holds per-monitor settings of SENTINEL SET, such as down-after-milliseconds (milliseconds) or failover-timeout (milliseconds).
+	// config holds per-monitor settings of SENTINEL SET, such as down-after-milliseconds (default 30000) or failover-timeout (default 30000;
+	// Sentinels that could not agree on who fails over try again after twice that).
 	// Keys the product owns (auth-user, auth-pass, quorum, …) are ignored, with a warning.
 	// +optional
 	// +k8s:optional

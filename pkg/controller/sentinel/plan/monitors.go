@@ -33,12 +33,13 @@ type monitor struct {
 	hash     string
 }
 
-// Defaults of Sentinel itself. They are set explicitly, so that a setting that is taken out of the spec goes back.
-var defaultSettings = map[string]string{
-	"down-after-milliseconds": "30000",
-	"failover-timeout":        "180000",
-	"parallel-syncs":          "1",
-}
+// sentinelDefaults are what Sentinel gives a monitor that is registered, and defaultSettings what we do. They are set explicitly, so that a
+// setting that is taken out of the spec goes back. Sentinels that elected nobody try again after twice the failover-timeout: with Sentinel's
+// own three minutes that would be six without a primary.
+var (
+	sentinelDefaults = map[string]string{"down-after-milliseconds": "30000", "failover-timeout": "180000", "parallel-syncs": "1"}
+	defaultSettings  = map[string]string{"down-after-milliseconds": "30000", "failover-timeout": "30000", "parallel-syncs": "1"}
+)
 
 // stepMonitors finds out what every Sentinel should hold: for each Valkey its name, quorum, settings, credentials, and the real primary.
 // Of two Valkeys with one monitor name, which the API server lets in only when it could not see the one from the other, the older is

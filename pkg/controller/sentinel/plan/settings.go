@@ -12,7 +12,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
-// effectiveSettings are what a monitor is to be set to: Sentinel's defaults with the user's values over them. What cannot be used is
+// effectiveSettings are what a monitor is to be set to: our defaults with the user's values over them. What cannot be used is
 // warned about and left out, so that it never reaches a Sentinel's file.
 func (d *draft) effectiveSettings(valkey *Valkey) map[string]string {
 	effective := maps.Clone(defaultSettings)
@@ -62,7 +62,7 @@ func (d *draft) settingsDue(m *monitor, at held, fresh bool) []Action {
 		}
 		shown, visible := at.view.Settings[key]
 		if fresh {
-			shown, visible = defaultSettings[key]
+			shown, visible = sentinelDefaults[key]
 		}
 		if visible && shown == value || !visible && !fresh && record.Hidden[key] == value {
 			continue

@@ -204,7 +204,7 @@ func (w *world) startSentinel(index int) {
 }
 
 func newModelMonitor(primary topology.Address, quorum int, password string, settings map[string]string) *modelMonitor {
-	m := &modelMonitor{primary: primary, quorum: quorum, password: password, settings: maps.Clone(defaultSettings),
+	m := &modelMonitor{primary: primary, quorum: quorum, password: password, settings: maps.Clone(sentinelDefaults),
 		replicas: map[topology.Address]time.Time{}, peers: map[string]bool{}}
 	maps.Copy(m.settings, settings)
 	return m

@@ -15,7 +15,8 @@ type SentinelFailoverSpecApplyConfiguration struct {
 	MonitorName *string `json:"monitorName,omitempty"`
 	// quorum is how many Sentinels must agree that the primary is down. Default: a majority of the Sentinels.
 	Quorum *int32 `json:"quorum,omitempty"`
-	// config holds per-monitor settings of SENTINEL SET, such as down-after-milliseconds (milliseconds) or failover-timeout (milliseconds).
+	// config holds per-monitor settings of SENTINEL SET, such as down-after-milliseconds (default 30000) or failover-timeout (default 30000;
+	// Sentinels that could not agree on who fails over try again after twice that).
 	// Keys the product owns (auth-user, auth-pass, quorum, …) are ignored, with a warning.
 	Config map[string]string `json:"config,omitempty"`
 }
