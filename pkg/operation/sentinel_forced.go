@@ -23,12 +23,14 @@ func (s *change) sentinelForced(ctx context.Context) error {
 	if err := s.step(ctx, "ask for failover", s.limits.Step, s.askAnySentinel); err != nil {
 		return err
 	}
+	// The old primary may be none of the members that were looked at: its pod may be gone.
 	var named topology.Address
+	before := s.snapshot.SentinelPrimary(s.monitor).Address
 	err := s.step(ctx, "new primary", untilEnd(ctx), func(ctx context.Context) error {
 		return await(ctx, leisurely, func(ctx context.Context) (bool, error) {
 			answer, err := s.lead().PrimaryAddr(ctx, s.monitor)
 			named = topology.Address(answer)
-			return !s.from.Is(named), err
+			return named != before && !s.from.Is(named), err
 		})
 	})
 	if err != nil { // it was granted, and goes on

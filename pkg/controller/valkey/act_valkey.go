@@ -78,8 +78,8 @@ func (r *reconciler) promote(ctx context.Context, l *look, action plan.Promote, 
 		outcome.Skipped = true
 		return
 	}
-	request := operation.Request{To: action.To, Mode: operation.Forced}
-	r.change(ctx, l, claim{from: action.From, to: action.To, cause: v1alpha1.FailoverCauseOperator}, request, outcome)
+	request := operation.Request{To: action.To, Mode: operation.Forced, Monitor: action.Monitor}
+	r.change(ctx, l, claim{from: action.From, to: action.To, cause: action.Cause()}, request, outcome)
 }
 
 // handOver moves the primary without losing anything that was acknowledged. What it relies on is checked on a look of its own.

@@ -250,3 +250,48 @@ func TestWithoutItsSentinelsAPrimaryIsNotHandedOver(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Sentinels that were all away when the primary was lost take no replica, ever: its link has been down for more than ten times down-after
+// before they noticed. They agree that it is down, and the controller asks them with what they need to know.
+func TestSentinelsThatTakeNoReplicaAreAsked(t *testing.T) {
+	l := newLab(t)
+	l.startSentinels()
+	l.makeValkey(sentinelMode)
+	l.until("the nodes run", func() error { return all(l.wantFollows("v-1", "v-0"), l.wantFollows("v-2", "v-0")) })
+	l.register("v-0")
+	l.fill("v-0", "v-1", "v-2")
+	l.broken["v-0"] = true
+	for i := range 3 {
+		l.processes[naming.SentinelPod(testSet, i)].Kill()
+	}
+	l.crash("v-0")
+	tooLong := 14 * time.Second // ten times the down-after of a second, the second itself, and some
+	l.until("the replicas' links are down for long", func() error {
+		for _, node := range []string{"v-1", "v-2"} {
+			if link, err := l.roleOf(node); err != nil || link.LinkDownFor < tooLong {
+				return fmt.Errorf("%s: %s, %v", node, link.LinkDownFor, err)
+			}
+		}
+		return nil
+	})
+	for i := range 3 {
+		l.processes[naming.SentinelPod(testSet, i)].Start()
+	}
+	l.until("a replica is primary by the Sentinels' word", func() error {
+		status := l.valkey().Status
+		if status.Primary == "v-0" || status.LastFailover == nil || status.LastFailover.Cause != v1alpha1.FailoverCauseSentinel {
+			return fmt.Errorf("primary %s, last failover %+v", status.Primary, status.LastFailover)
+		}
+		for i := range 3 {
+			sentinel := l.processes[naming.SentinelPod(testSet, i)].Sentinel()
+			monitor, err := sentinel.MonitorByName(t.Context(), testName)
+			if err != nil || monitor.Primary.Port != l.addressOf(status.Primary).Port || monitor.DownAfter != time.Second {
+				return fmt.Errorf("Sentinel %d: %s, down-after %s, %v", i, monitor.Primary, monitor.DownAfter, err)
+			}
+		}
+		return nil
+	})
+	if data, err := l.processes[l.valkey().Status.Primary].Node().Status(t.Context()); err != nil || data.Keys == 0 {
+		t.Errorf("the data are gone: %+v, %v", data.Keys, err)
+	}
+}

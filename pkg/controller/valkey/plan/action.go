@@ -95,7 +95,17 @@ type Follow struct {
 // Promote makes a replica the primary because the old one is lost.
 type Promote struct {
 	From, To string
-	Why      string
+	// Monitor is the name under which the Sentinels, who are to promote it, know the Valkey. Empty: no Sentinel is to be asked.
+	Monitor string
+	Why     string
+}
+
+// Cause is who decided it.
+func (a Promote) Cause() v1alpha1.FailoverCause {
+	if a.Monitor != "" {
+		return v1alpha1.FailoverCauseSentinel
+	}
+	return v1alpha1.FailoverCauseOperator
 }
 
 // HandOver moves the primary in a planned way: nothing acknowledged is lost, or nothing is done.
@@ -155,6 +165,9 @@ func (a Follow) String() string {
 	return fmt.Sprintf("make %s follow %s: %s", a.Node, a.Primary, a.Why)
 }
 func (a Promote) String() string {
+	if a.Monitor != "" {
+		return fmt.Sprintf("ask the Sentinels to promote %s in place of %s: %s", a.To, a.From, a.Why)
+	}
 	return fmt.Sprintf("promote %s in place of %s: %s", a.To, a.From, a.Why)
 }
 func (a HandOver) String() string {

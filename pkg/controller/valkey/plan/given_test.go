@@ -107,6 +107,21 @@ func sentinelSays(index int, change func(*topology.MonitorView)) func(*Observed)
 	}
 }
 
+// sayDown makes Sentinels hold the primary for down, quickly gives them a short down-after.
+func sayDown(sentinels ...int) (changes []func(*Observed)) {
+	for _, i := range sentinels {
+		changes = append(changes, sentinelSays(i, func(m *topology.MonitorView) { m.SubjectDown, m.ObjectDown = true, true }))
+	}
+	return changes
+}
+
+func quickly(sentinels ...int) (changes []func(*Observed)) {
+	for _, i := range sentinels {
+		changes = append(changes, sentinelSays(i, func(m *topology.MonitorView) { m.Settings = map[string]string{"down-after-milliseconds": "2000"} }))
+	}
+	return changes
+}
+
 // pending makes nodes ask for another pod.
 func pending(indices ...int) func(*Observed) {
 	return func(o *Observed) {

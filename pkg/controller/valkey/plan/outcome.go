@@ -49,7 +49,7 @@ func Remember(o Observed, p Plan, outcomes []Outcome) Memory {
 func change(action Action) (from, to string, cause v1alpha1.FailoverCause, changes bool) {
 	switch a := action.(type) {
 	case Promote:
-		return a.From, a.To, v1alpha1.FailoverCauseOperator, true
+		return a.From, a.To, a.Cause(), true
 	case HandOver:
 		return a.From, a.To, a.Cause, true
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
-// stepFailover promotes a replica when the primary is lost, in mode Operator only: in mode Sentinel the Sentinels do, in mode None a person.
+// stepFailover promotes a replica when the primary is lost, in mode Operator only: in mode Sentinel the Sentinels do, and are asked to where
+// they cannot bring themselves to it; in mode None a person.
 // The primary must have been away for failover.operator.downAfter, and no replica may hear from it; an empty one among nodes with data does
 // not get that time, because what follows it would be lost. Changes the primary.
 func stepFailover(p *pass) decision {
@@ -22,8 +23,8 @@ func stepFailover(p *pass) decision {
 	case p.o.Valkey.Spec.Failover.Mode == v1alpha1.FailoverModeNone:
 		return blocked(v1alpha1.ReasonPersonMustDecide,
 			p.verdict.Message+"; with failover mode None a person decides: see the subresource \"failover\"")
-	case p.o.Valkey.Spec.Failover.Mode != v1alpha1.FailoverModeOperator:
-		return decision{}
+	case p.o.Valkey.Spec.Failover.Mode == v1alpha1.FailoverModeSentinel:
+		return p.askSentinels()
 	case p.verdict.InFlight:
 		return blocked(v1alpha1.ReasonFailoverInProgress, "a failover is in flight")
 	}
