@@ -75,6 +75,8 @@ type Node interface {
 	ClientUnpause(ctx context.Context) error
 	// ClientKill closes the connections of the types, except the one that asks, and returns how many.
 	ClientKill(ctx context.Context, types ...ClientType) (int, error)
+	// ClientList is the connections, the one that asks among them.
+	ClientList(ctx context.Context) ([]Connected, error)
 
 	// ACLLoad replaces the users by the content of the server's ACL file: all or nothing.
 	ACLLoad(ctx context.Context) error
@@ -104,6 +106,14 @@ type ShutdownOptions struct {
 	Now bool
 	// Force exits even if the RDB cannot be written.
 	Force bool
+}
+
+// Connected is one connection to the server.
+type Connected struct {
+	// User it is logged in as, and Name that it gave itself.
+	User, Name string
+	// Idle is how long ago the last command came, in whole seconds.
+	Idle time.Duration
 }
 
 // RoleReport is the answer of ROLE.

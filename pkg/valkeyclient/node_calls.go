@@ -137,6 +137,11 @@ func (n *node) ClientKill(ctx context.Context, types ...ClientType) (int, error)
 	return killed, nil
 }
 
+func (n *node) ClientList(ctx context.Context) ([]Connected, error) {
+	text, err := read(ctx, n.link, query("CLIENT", "LIST").named(2), asText)
+	return parseClients(text), err
+}
+
 func (n *node) ACLList(ctx context.Context) ([]string, error) {
 	return read(ctx, n.link, query("ACL", "LIST").named(2), asTexts)
 }

@@ -55,6 +55,9 @@ func TestNodeReadsAndSettings(t *testing.T) {
 		if who, err := node.ACLWhoAmI(ctx); err != nil || who != "default" {
 			t.Errorf("ACLWhoAmI: %q, %v", who, err)
 		}
+		if clients, err := node.ClientList(ctx); err != nil || len(clients) == 0 || clients[0].User != "default" || clients[0].Idle < 0 {
+			t.Errorf("ClientList: %+v, %v", clients, err)
+		}
 		if users, err := node.ACLList(ctx); err != nil || len(users) != 1 || !strings.HasPrefix(users[0], "user default on") {
 			t.Errorf("ACLList: %q, %v", users, err)
 		}

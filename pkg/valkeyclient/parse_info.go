@@ -146,3 +146,19 @@ func roleOf(word string) Role {
 	}
 	return ""
 }
+
+// parseClients reads lines of "id=3 addr=.. name=.. idle=0 user=default ..."; no value holds a blank.
+func parseClients(text string) []Connected {
+	var clients []Connected
+	for line := range strings.Lines(text) {
+		fields := Info{}
+		for pair := range strings.FieldsSeq(line) {
+			name, value, _ := strings.Cut(pair, "=")
+			fields[name] = value
+		}
+		if fields["id"] != "" {
+			clients = append(clients, Connected{User: fields["user"], Name: fields["name"], Idle: fields.seconds("idle")})
+		}
+	}
+	return clients
+}

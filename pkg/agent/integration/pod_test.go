@@ -80,6 +80,9 @@ func (p *pod) start() {
 	if p.set.options.dns != "" {
 		p.resolveLocally()
 	}
+	if p.set.options.networks {
+		p.enterNetwork()
+	}
 	p.set.must(p.command.Start())
 	p.exited = make(chan struct{})
 	go func(command *exec.Cmd, exited chan struct{}) {

@@ -50,6 +50,8 @@ type options struct {
 	// downAfter of the monitor, in milliseconds. Default 1000.
 	downAfter int
 	binary    valkeytest.Binary
+	// networks gives each pod a network of its own, which it can be cut off from. Needs a network of the test's own.
+	networks bool
 	// dns makes everybody reachable by name only: the DNS server's address. Needs a network of the test's own.
 	dns string
 }
@@ -86,6 +88,9 @@ func newSet(t *testing.T, o options) *set {
 	}
 	s := &set{t: t, options: o, dir: t.TempDir(), agentPort: freePort(t), client: valkeytest.NewClient(t)}
 	network := fmt.Sprintf("127.%d.%d", 64+rand.Intn(128), networks.Add(1)) //nolint:gosec // any free one will do
+	if o.networks {
+		network = layBridge(t)
+	}
 	for i := range o.replicas + 1 {
 		name := naming.NodeName("v", i)
 		s.nodes = append(s.nodes, s.newPod("node", name, fmt.Sprintf("%s.%d", network, 10+i)))
@@ -102,6 +107,11 @@ func newSet(t *testing.T, o options) *set {
 			}
 		}
 	})
+	if o.networks {
+		for _, p := range append(append([]*pod{}, s.nodes...), s.sentinels...) {
+			p.plugIn()
+		}
+	}
 	s.write()
 	return s
 }

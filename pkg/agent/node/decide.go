@@ -24,12 +24,14 @@ type start struct {
 	follow topology.Address
 	// unpromotable: see decision.Outcome.
 	unpromotable bool
-	err          error
+	// joined: the node has run before, and may have been part of a set.
+	joined bool
+	err    error
 }
 
 // decide looks around until the decision is to start.
 func (a *Agent) decide(ctx context.Context, disk dataset.Disk) start {
-	began := a.decidingSince()
+	began, joined := a.decidingSince(), a.stored() != nil
 	_, complete := a.stored().OnDisk(disk, a.bootID)
 	var last decision.Outcome
 	intends := false
@@ -50,9 +52,9 @@ func (a *Agent) decide(ctx context.Context, disk dataset.Disk) start {
 		last = outcome
 		switch {
 		case outcome.Action == decision.StartReplica:
-			return start{set: s, follow: s.addressOf(outcome.Primary), unpromotable: outcome.Unpromotable}
+			return start{set: s, follow: s.addressOf(outcome.Primary), unpromotable: outcome.Unpromotable, joined: joined}
 		case outcome.Action == decision.StartPrimary && (intends || !outcome.NeedsNotice()):
-			return start{set: s}
+			return start{set: s, joined: joined}
 		case outcome.Action == decision.StartPrimary:
 			intends = true
 			continue // at once: whoever looks from now on sees the intention

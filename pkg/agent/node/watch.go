@@ -10,6 +10,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/agent/dataset"
 	"github.com/valkeykube/valkeykube/pkg/agent/decision"
+	"github.com/valkeykube/valkeykube/pkg/agent/fence"
 	"github.com/valkeykube/valkeykube/pkg/agent/probe"
 	"github.com/valkeykube/valkeykube/pkg/agent/record"
 	"github.com/valkeykube/valkeykube/pkg/inspect"
@@ -57,9 +58,10 @@ func (a *Agent) lookAtSelf(ctx context.Context) topology.Member {
 	return m
 }
 
-// watch keeps the record while the server runs, and undoes once what only its start needed.
+// watch keeps the record while the server runs, undoes once what only its start needed, and keeps the fence.
 func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, disk dataset.Disk) {
 	pending := a.afterStart(begin, base, disk)
+	f := fencing{state: fence.State{Joined: begin.joined}}
 	for saved := (time.Time{}); ctx.Err() == nil; {
 		m := a.lookAtSelf(ctx)
 		rest := watchEvery
@@ -68,6 +70,7 @@ func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, 
 				saved = time.Now()
 			}
 			pending = a.carryOut(ctx, pending, m)
+			a.guard(ctx, &f, m)
 		}
 		if len(pending) > 0 {
 			rest = hurryEvery

@@ -49,6 +49,14 @@ type Node struct {
 	WasPrimary bool              `json:"wasPrimary,omitempty"`
 	// Running is the server when the agent last looked.
 	Running *Running `json:"running,omitempty"`
+	// Fence is set while the server refuses writes because another node may be the primary.
+	Fence *Fence `json:"fence,omitempty"`
+}
+
+// Fence is a refusal of writes.
+type Fence struct {
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
 }
 
 // Decision is one decision in words.

@@ -91,8 +91,12 @@ func healthyMember(index int) topology.Member {
 }
 
 // member changes what a member says.
-func member(index int, change func(*topology.Member)) func(*Observed) {
-	return func(o *Observed) { change(&o.Snapshot.Members[index]) }
+func member(index int, changes ...func(*topology.Member)) func(*Observed) {
+	return func(o *Observed) {
+		for _, change := range changes {
+			change(&o.Snapshot.Members[index])
+		}
+	}
 }
 
 func unreachable(m *topology.Member) { m.Reach.Class = topology.ReachTimeout }

@@ -89,6 +89,8 @@ type Memory struct {
 	// PrimaryKeys is how many keys the primary held when it was last seen. PrimaryKnown is false before that.
 	PrimaryKnown bool
 	PrimaryKeys  int64
+	// PrimaryHistory is the replication id of PrimaryHistoryOf when that was last seen to be the primary.
+	PrimaryHistory, PrimaryHistoryOf string
 	// Rolling is the node that was last allowed to replace its pod, by one of RollingRevision, since RollingSince, until it is back.
 	Rolling, RollingRevision string
 	RollingSince             time.Time

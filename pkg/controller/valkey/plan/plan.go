@@ -21,6 +21,9 @@ const (
 	Steady   = 8 * time.Second
 	Watchful = time.Second
 	Close    = 200 * time.Millisecond
+	// Attentive is Steady in mode Operator. A primary whose replicas do not acknowledge takes writes only while the controller asks it for
+	// something, every 4 s at least (package fence of the agent).
+	Attentive = 2500 * time.Millisecond
 )
 
 // Plan is what is to be done after one look.
@@ -186,6 +189,7 @@ func (p *pass) remember() {
 	m, known := p.o.Snapshot.Member(p.verdict.Node)
 	if known && isPrimary(m) && p.verdict.Confirmed {
 		memory.PrimaryKnown, memory.PrimaryKeys = true, m.Keys
+		memory.PrimaryHistory, memory.PrimaryHistoryOf = m.ReplID, m.Name
 	}
 	p.followRoll()
 	if p.isAway() {
@@ -218,7 +222,7 @@ func (p *pass) requeue() (after time.Duration, quiet bool) {
 		return Watchful, false
 	case p.o.Valkey.Spec.Failover.Mode == v1alpha1.FailoverModeOperator && p.o.Valkey.Spec.Replicas > 0:
 		// Nobody else notices that the primary is lost.
-		return min(Steady, max(Watchful, p.downAfter()/4)), true
+		return min(Attentive, max(Watchful, p.downAfter()/4)), true
 	}
 	return Steady, true
 }

@@ -117,6 +117,8 @@ func byRoles(o *Observed) Verdict {
 		return Verdict{Reason: v1alpha1.ReasonBootstrapping, Message: "no node has been primary yet"}
 	case len(primaries) == 0:
 		return Verdict{Node: recorded}
+	case len(primaries) == 1 && replacedByLost(o, primaries[0], recorded):
+		return Verdict{Node: recorded}
 	case len(primaries) == 1:
 		return Verdict{Node: primaries[0]}
 	}
@@ -132,6 +134,19 @@ func byRoles(o *Observed) Verdict {
 		Reason:  v1alpha1.ReasonSeveralPrimaries,
 		Message: strings.Join(primaries, " and ") + " say that they are primary, and none is on record",
 	}
+}
+
+// replacedByLost tells whether the only node that says it is primary is a former one, back after another was promoted that cannot be seen now:
+// it was not promoted from what that one held when it was last seen. Clients led to it, and replicas made to follow it, would lose what came
+// after.
+func replacedByLost(o *Observed, name, recorded string) bool {
+	m, _ := o.Snapshot.Member(name)
+	lost, _ := o.Snapshot.Member(recorded)
+	history := o.Memory.PrimaryHistory
+	if recorded == "" || recorded == name || o.Memory.PrimaryHistoryOf != recorded || history == "" || !isGone(lost) {
+		return false
+	}
+	return m.ReplID != history && m.ReplID2 != history
 }
 
 // recorded is the node that was primary when it was last known, and still exists. A hand-over that was begun and not recorded, because

@@ -30,15 +30,19 @@ func TestJudge(t *testing.T) {
 		node, reason       string
 		confirmed, settled bool
 	}{
-		"healthy":                      {o: given(modeOperator, 2), node: "v-0", confirmed: true},
-		"nobody yet":                   {o: given(modeOperator, 1, func(o *Observed) { o.Valkey.Status.Primary = ""; o.Snapshot.Members = nil }), reason: v1alpha1.ReasonBootstrapping},
-		"the primary does not answer":  {o: given(modeOperator, 1, member(0, unreachable)), node: "v-0", reason: v1alpha1.ReasonPrimaryUnreachable},
-		"the primary loads":            {o: given(modeOperator, 1, member(0, func(m *topology.Member) { m.Reach.Class, m.Loading = topology.ReachLoading, true })), node: "v-0", reason: v1alpha1.ReasonLoading},
-		"the primary refuses us":       {o: given(modeOperator, 1, member(0, func(m *topology.Member) { m.Reach.Class = topology.ReachAuth })), node: "v-0", reason: v1alpha1.ReasonAuthFailed},
-		"of two the one on record":     {o: given(modeNone, 2, member(1, primaryToo)), node: "v-0", confirmed: true},
-		"of two the one with data":     {o: given(modeNone, 1, member(1, primaryToo), member(0, empty)), node: "v-1", confirmed: true},
-		"of two unknown ones neither":  {o: given(modeNone, 2, member(1, primaryToo), func(o *Observed) { o.Valkey.Status.Primary = "" }), reason: v1alpha1.ReasonSeveralPrimaries},
-		"another one than on record":   {o: given(modeNone, 1, member(0, unreachable), member(1, primaryToo)), node: "v-1", confirmed: true},
+		"healthy":                     {o: given(modeOperator, 2), node: "v-0", confirmed: true},
+		"nobody yet":                  {o: given(modeOperator, 1, func(o *Observed) { o.Valkey.Status.Primary = ""; o.Snapshot.Members = nil }), reason: v1alpha1.ReasonBootstrapping},
+		"the primary does not answer": {o: given(modeOperator, 1, member(0, unreachable)), node: "v-0", reason: v1alpha1.ReasonPrimaryUnreachable},
+		"the primary loads":           {o: given(modeOperator, 1, member(0, func(m *topology.Member) { m.Reach.Class, m.Loading = topology.ReachLoading, true })), node: "v-0", reason: v1alpha1.ReasonLoading},
+		"the primary refuses us":      {o: given(modeOperator, 1, member(0, func(m *topology.Member) { m.Reach.Class = topology.ReachAuth })), node: "v-0", reason: v1alpha1.ReasonAuthFailed},
+		"of two the one on record":    {o: given(modeNone, 2, member(1, primaryToo)), node: "v-0", confirmed: true},
+		"of two the one with data":    {o: given(modeNone, 1, member(1, primaryToo), member(0, empty)), node: "v-1", confirmed: true},
+		"of two unknown ones neither": {o: given(modeNone, 2, member(1, primaryToo), func(o *Observed) { o.Valkey.Status.Primary = "" }), reason: v1alpha1.ReasonSeveralPrimaries},
+		"another one than on record":  {o: given(modeNone, 1, member(0, unreachable), member(1, primaryToo)), node: "v-1", confirmed: true},
+		"a former one, while its successor is away": {o: given(modeOperator, 1, member(1, primaryToo), func(o *Observed) { o.Valkey.Status.Primary = "v-0" },
+			member(0, unreachable), seenAs("v-0", "promoted")), node: "v-0", reason: v1alpha1.ReasonPrimaryUnreachable},
+		"one that was promoted in its place": {o: given(modeOperator, 1, member(1, primaryToo, func(m *topology.Member) { m.ReplID2 = "promoted" }),
+			member(0, unreachable), seenAs("v-0", "promoted")), node: "v-1", confirmed: true},
 		"empty beside data":            {o: given(modeNone, 1, member(0, empty), member(1, unlinked)), node: "v-0", reason: v1alpha1.ReasonPrimaryEmpty},
 		"emptied on purpose":           {o: given(modeNone, 1, member(0, func(m *topology.Member) { m.Keys = 0 }), member(1, unlinked)), node: "v-0", confirmed: true},
 		"all are replicas":             {o: given(modeNone, 1, member(0, func(m *topology.Member) { m.Role, m.Primary = topology.RoleReplica, address(1) })), node: "v-0", reason: v1alpha1.ReasonNoPrimary},
@@ -64,6 +68,11 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// seenAs makes the controller remember with which history the node was primary.
+func seenAs(node, history string) func(*Observed) {
+	return func(o *Observed) { o.Memory.PrimaryHistoryOf, o.Memory.PrimaryHistory = node, history }
 }
 
 func TestFailover(t *testing.T) {
