@@ -60,7 +60,13 @@ $(CLUSTER_BIN): FORCE
 ##@ Build
 build: ## Build the static binaries into bin/
 	@for c in apiserver controller agent; do echo "build bin/valkey-$$c"; $(GOBUILD) -o bin/valkey-$$c ./cmd/$$c || exit 1; done
+	@echo "build bin/kubectl-valkey"; $(GOBUILD) -o bin/kubectl-valkey ./cmd/kubectl-valkey
 	@cd test/client && go build -ldflags "-s -w" -o ../../bin/testclient .
+
+install-plugin: ## Build kubectl valkey and put it, with its completion, into PREFIX/bin (PREFIX=~/.local unless set)
+	@$(GOBUILD) -o bin/kubectl-valkey ./cmd/kubectl-valkey
+	@install -D -m 755 -t $(or $(PREFIX),$(HOME)/.local)/bin bin/kubectl-valkey hack/plugin/kubectl_complete-valkey
+	@echo "kubectl valkey is in $(or $(PREFIX),$(HOME)/.local)/bin; that must be on your PATH"
 
 generate: ## Generate deepcopy, defaults, validation, conversion, protobuf, OpenAPI and clients
 	hack/update-codegen.sh
@@ -96,4 +102,4 @@ help: ## This help
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_ -]+:.*## / {printf "  %-32s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 FORCE:
-.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy backup restore build generate verify lint binaries unit integration bench e2e e2e-ha help FORCE
+.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench e2e e2e-ha help FORCE

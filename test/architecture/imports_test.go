@@ -59,6 +59,11 @@ var rules = []rule{
 	{"pkg/controller/valkeynode", controllerImports("valkeynode"), generic},
 	{"pkg/controller/valkey", controllerImports("valkey"), generic},
 	{"pkg/controller/sentinel", controllerImports("sentinel"), generic},
+	{"pkg/plugin/screen", []string{"pkg/plugin/cluster", "pkg/apis/valkey/v1alpha1", "pkg/agent/probe"}, append([]string{"k8s.io/client-go"}, generic...)},
+	{"pkg/plugin/console", []string{"pkg/valkeyclient"}, append(slices.Clone(generic), noKube...)},
+	{"pkg/plugin/tunnel", nil, generic},
+	{"pkg/plugin/settings", []string{"pkg/plugin/credential", "pkg/apis/valkey/v1alpha1", "pkg/naming"}, append([]string{"k8s.io/client-go"}, generic...)},
+	{"pkg/plugin", []string{"pkg/plugin", "pkg/apis/valkey/v1alpha1", "pkg/generated/clientset", "pkg/naming", "pkg/valkeyclient", "pkg/valkeyconf", "pkg/agent/probe", "pkg/version"}, generic},
 	{"pkg/registry", []string{"pkg/apis", "pkg/registry", "pkg/discovery", "pkg/inspect", "pkg/operation", "pkg/topology", "pkg/valkeyclient", "pkg/valkeyconf", "pkg/naming", "pkg/selection"}, generic},
 	{"pkg/apiserver", []string{"pkg/apiserver", "pkg/storeidentity", "pkg/apis", "pkg/registry", "pkg/generated/openapi", "pkg/discovery", "pkg/valkeyclient", "pkg/naming"}, generic},
 	{"pkg/apis/valkey/v1alpha1", []string{"pkg/apis", "pkg/naming", "pkg/valkeyconf"}, append([]string{"k8s.io/apiserver"}, generic...)},
@@ -67,6 +72,7 @@ var rules = []rule{
 	{"cmd/apiserver", []string{"cmd/apiserver", "pkg/apiserver", "pkg/storeidentity", "pkg/version", "pkg/apis", "pkg/registry", "pkg/discovery", "pkg/valkeyclient", "pkg/inspect", "pkg/operation", "pkg/naming", "pkg/generated"}, generic},
 	{"cmd/controller", []string{"cmd/controller", "pkg/boot", "pkg/controller", "pkg/apis/valkey/v1alpha1", "pkg/servingcert", "pkg/etcdcert", "pkg/discovery", "pkg/valkeyclient", "pkg/inspect", "pkg/operation", "pkg/naming", "pkg/generated"}, generic},
 	{"cmd/agent", []string{"cmd/agent", "pkg/agent", "pkg/naming"}, append([]string{"github.com/valkey-io"}, noKube...)},
+	{"cmd/kubectl-valkey", []string{"cmd/kubectl-valkey", "pkg/plugin"}, generic},
 	{"examples", []string{"pkg/apis/valkey/v1alpha1", "pkg/generated"}, generic},
 	{"test", []string{"pkg", "cmd", "test", "examples"}, nil},
 	{"hack", nil, nil},
@@ -135,6 +141,8 @@ func TestTheTableCatchesWhatItForbids(t *testing.T) {
 		{"pkg/registry/valkey/valkey", module + "/pkg/desired"},
 		{"pkg/agent/node", "k8s.io/client-go/rest"},
 		{"cmd/apiserver/app", module + "/pkg/controller/valkey"},
+		{"pkg/plugin/console", "k8s.io/client-go/rest"},
+		{"pkg/plugin/command", module + "/pkg/operation"},
 	} {
 		r, ok := ruleOf(seeded.folder)
 		if !ok || len(violations(r, seeded.folder, []string{seeded.imported})) == 0 {
