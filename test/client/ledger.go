@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -26,15 +25,29 @@ type summary struct {
 	ReadOnly     int      `json:"readOnly"`
 	Lost         int      `json:"lost"`
 	LostKeys     []string `json:"lostKeys,omitempty"`
-	// MaxGapMillis is the longest time between two acknowledged writes.
-	MaxGapMillis int64    `json:"maxGapMillis"`
-	Errors       []string `json:"errors,omitempty"`
+	// LostWithinMillis is how long before the longest gap the first write that was lost had been acknowledged; negative: after the gap began.
+	LostWithinMillis int64 `json:"lostWithinMillis,omitempty"`
+	// MissingOn is how many acknowledged writes a member does not hold, for each that was asked; a member that could not be asked has them all missing.
+	MissingOn map[string]int `json:"missingOn,omitempty"`
+	// MaxGapMillis is the longest time between two acknowledged writes, MaxGapAt when it began.
+	MaxGapMillis int64     `json:"maxGapMillis"`
+	MaxGapAt     time.Time `json:"maxGapAt,omitzero"`
+	Errors       []string  `json:"errors,omitempty"`
+	// Registers is whether what the clients of the registers saw can be put in one order: "linearizable", "violated" or "undecided".
+	Registers   string `json:"registers,omitempty"`
+	RegisterOps int    `json:"registerOps,omitempty"`
+}
+
+// entry is an acknowledged write.
+type entry struct {
+	key string
+	at  time.Time
 }
 
 type book struct {
 	sync.Mutex
 	summary
-	acknowledged []string
+	acknowledged []entry
 	last         time.Time
 	seen         map[string]bool
 }
@@ -47,25 +60,46 @@ func ledger(ctx context.Context, args []string) error {
 	pause := set.Duration("every", 2*time.Millisecond, "time between two writes of a writer")
 	length := set.Duration("for", 2*time.Minute, "write no longer than this")
 	verify := set.Duration("verify", 30*time.Second, "how long the reading back may wait for a server")
+	registers := set.Bool("registers", false, "swap the values of a few registers too, and check that all of it can be put in one order")
+	readPassword := set.String("read-password", "", "password with which members are read back, where it is another one by then")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
 	writing, cancel := context.WithTimeout(ctx, *length)
 	defer cancel()
-	go func() { // the end of standard input ends the writing
-		_, _ = io.Copy(io.Discard, os.Stdin)
+	input := make(chan string, 1)
+	go func() { // the end of standard input ends the writing; what was in it are the members to read back from, a line each
+		text, _ := io.ReadAll(os.Stdin)
+		input <- string(text)
 		cancel()
 	}()
 	client := r.client()
 	defer client.Close()
 	b := &book{seen: map[string]bool{}}
-	var writers sync.WaitGroup
+	var clients sync.WaitGroup
 	for writer := range 4 {
-		writers.Go(func() { b.write(writing, client, fmt.Sprintf("%s:%d", *prefix, writer), *pause, r.timeout) })
+		clients.Go(func() { b.write(writing, client, fmt.Sprintf("%s:%d", *prefix, writer), *pause, r.timeout) })
 	}
-	writers.Wait()
+	h := newHistory(*prefix)
+	if *registers {
+		for n := range registerClients {
+			clients.Go(func() { h.swap(writing, client, n, r.timeout) })
+		}
+	}
+	clients.Wait()
 	if err := b.readBack(ctx, client, *verify); err != nil {
 		return err
+	}
+	select {
+	case text := <-input:
+		if *readPassword != "" {
+			r.password = *readPassword
+		}
+		b.readMembers(ctx, r, strings.Fields(text), *verify)
+	default: // the time was over before the input: there are no members to ask
+	}
+	if *registers {
+		b.Registers, b.RegisterOps = h.judge(), len(h.operations)
 	}
 	return json.NewEncoder(os.Stdout).Encode(b.summary)
 }
@@ -84,11 +118,11 @@ func (b *book) write(ctx context.Context, client *redis.Client, prefix string, p
 		call, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 		err := client.Set(call, key, key, 0).Err()
 		cancel()
-		b.record(key, err)
+		b.record(key, time.Now(), err)
 	}
 }
 
-func (b *book) record(key string, err error) {
+func (b *book) record(key string, now time.Time, err error) {
 	b.Lock()
 	defer b.Unlock()
 	b.Attempted++
@@ -97,49 +131,25 @@ func (b *book) record(key string, err error) {
 		if strings.HasPrefix(err.Error(), "READONLY") {
 			b.ReadOnly++
 		}
-		if text := err.Error(); len(b.seen) < 20 && !b.seen[text] {
-			b.seen[text] = true
-			b.Errors = append(b.Errors, text)
-			fmt.Fprintln(os.Stderr, time.Now().Format("15:04:05.000"), "write failed:", text)
-		}
+		b.remark(err.Error())
 		return
 	}
-	now := time.Now()
 	if gap := now.Sub(b.last).Milliseconds(); !b.last.IsZero() && gap > b.MaxGapMillis {
-		b.MaxGapMillis = gap
+		b.MaxGapMillis, b.MaxGapAt = gap, b.last
 	}
 	b.last = now
 	b.Acknowledged++
-	b.acknowledged = append(b.acknowledged, key)
+	b.acknowledged = append(b.acknowledged, entry{key, now})
 	if b.Acknowledged == 1 {
 		fmt.Fprintln(os.Stderr, "first write acknowledged")
 	}
 }
 
-// readBack reads every acknowledged write from the primary.
-func (b *book) readBack(ctx context.Context, client *redis.Client, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for start := 0; start < len(b.acknowledged); start += 500 {
-		keys := b.acknowledged[start:min(start+500, len(b.acknowledged))]
-		values, err := client.MGet(ctx, keys...).Result()
-		for err != nil {
-			select {
-			case <-ctx.Done():
-				return errors.Join(errors.New("read back"), err)
-			case <-time.After(200 * time.Millisecond):
-			}
-			values, err = client.MGet(ctx, keys...).Result()
-		}
-		for i, value := range values {
-			if value == keys[i] {
-				continue
-			}
-			b.Lost++
-			if len(b.LostKeys) < 10 {
-				b.LostKeys = append(b.LostKeys, keys[i])
-			}
-		}
+// remark notes an error once, and not more than a few.
+func (b *book) remark(text string) {
+	if len(b.seen) < 20 && !b.seen[text] {
+		b.seen[text] = true
+		b.Errors = append(b.Errors, text)
+		fmt.Fprintln(os.Stderr, time.Now().Format("15:04:05.000"), text)
 	}
-	return nil
 }

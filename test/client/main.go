@@ -18,7 +18,9 @@ const usage = `testclient: a client of Valkey and Sentinel for tests
 
   testclient idle                      wait until terminated (the pod's main process)
   testclient cli    [flags] CMD ARG …  run one command and print the answer
+  testclient each   [flags] CMD ";" …  run several, print ok or the error of each on a line
   testclient find   [flags]            ask the Sentinels for the primary, print host:port
+  testclient fill   [flags]            write 100 kB to each of many keys
   testclient ledger [flags]            write until standard input ends or -for is over, then read
                                        every acknowledged write back; print a JSON summary
 
@@ -43,6 +45,10 @@ func main() {
 		<-ctx.Done()
 	case "cli":
 		err = cli(ctx, args)
+	case "each":
+		err = each(ctx, args)
+	case "fill":
+		err = fill(ctx, args)
 	case "find":
 		err = find(ctx, args)
 	case "ledger":

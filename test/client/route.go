@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"time"
@@ -66,6 +67,59 @@ func cli(ctx context.Context, args []string) error {
 		return err
 	}
 	show(answer)
+	return nil
+}
+
+// each runs commands, separated by a word ";", and prints what became of each on a line of its own: "ok", or the error.
+func each(ctx context.Context, args []string) error {
+	var r route
+	set := flag.NewFlagSet("each", flag.ExitOnError)
+	r.flags(set)
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	client := r.client()
+	defer client.Close()
+	var words []any
+	for _, word := range append(set.Args(), ";") {
+		if word != ";" {
+			words = append(words, word)
+			continue
+		}
+		call, cancel := context.WithTimeout(ctx, r.timeout)
+		err := client.Do(call, words...).Err()
+		cancel()
+		if errors.Is(err, redis.Nil) {
+			err = nil
+		}
+		if err == nil {
+			err = errors.New("ok")
+		}
+		fmt.Println(err)
+		words = nil
+	}
+	return nil
+}
+
+// fill writes keys fill:1, fill:2, … with 100 kB each that cannot be compressed.
+func fill(ctx context.Context, args []string) error {
+	var r route
+	set := flag.NewFlagSet("fill", flag.ExitOnError)
+	r.flags(set)
+	keys := set.Int("keys", 1000, "how many keys")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	client := r.client()
+	defer client.Close()
+	value := make([]byte, 100_000)
+	random := rand.NewChaCha8([32]byte{})
+	for n := range *keys {
+		_, _ = random.Read(value) // it never fails
+		if err := client.Set(ctx, fmt.Sprintf("fill:%d", n+1), value, 0).Err(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

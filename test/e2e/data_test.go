@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,8 @@ func TestFailoverWithEverythingOfOursDown(t *testing.T) {
 
 	e.ScaleController(t, 0)
 	e.ScaleAPIServer(t, 0)
-	e.DeletePod(t, ns, naming.NodePod(old), 0)
+	ledger := c.Ledger(t, "alone", s.ViaSentinel()...)
+	s.CrashPod(t, old)
 	now := s.WaitSwitch(t, c, s.Address(old), switchPatience)
 	framework.Eventually(t, 20*time.Second, "a Sentinel client writes again", func() error {
 		_, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", "after", "1")
@@ -49,6 +51,9 @@ func TestFailoverWithEverythingOfOursDown(t *testing.T) {
 	e.ScaleAPIServer(t, 1)
 	e.ScaleController(t, 1)
 	s.WaitPrimary(t, now, 2*time.Minute)
+	if sum := ledger.Close(t, s); sum.LostWithinMillis > framework.Unreplicated.Milliseconds() {
+		t.Errorf("%d acknowledged writes are lost, the first of them %d ms old at the crash", sum.Lost, sum.LostWithinMillis)
+	}
 	if last := s.Get(t).Status.LastFailover; last == nil || last.From != old || last.Cause != v1alpha1.FailoverCauseSentinel {
 		t.Errorf("lastFailover is %+v, want one from %s by the Sentinels", last, old)
 	}
@@ -99,6 +104,7 @@ type cut struct {
 	old, now    string
 	heal        func()
 	viaSentinel []string
+	ledger      *framework.Ledger
 }
 
 // cutPrimary cuts the primary's machine off, and waits until the Sentinels that are left have a new primary. They are asked by IP: half of
@@ -111,6 +117,7 @@ func cutPrimary(t *testing.T, s *framework.Set) cut {
 		t.Fatal(err)
 	}
 	c := cut{set: s, old: old, client: s.Env.ClientAwayFrom(t, s.Namespace, pod.Spec.NodeName), viaSentinel: s.SentinelsAwayFrom(t, pod.Spec.NodeName)}
+	c.ledger = c.client.Ledger(t, "cut", "-sentinels", strings.Join(c.viaSentinel, ","), "-name", s.Name)
 	c.heal = framework.Cut(t, pod.Spec.NodeName)
 	began := time.Now()
 	for _, sentinel := range c.viaSentinel {
@@ -129,6 +136,10 @@ func (c cut) writeAndHeal(t *testing.T) {
 	})
 	c.heal()
 	c.set.WaitPrimary(t, c.now, 3*time.Minute)
+	// The client is on the other side of the cut: what was acknowledged to it the old primary may have kept to itself for no longer than its link lagged.
+	if sum := c.ledger.Close(t, c.set); sum.LostWithinMillis > framework.Unreplicated.Milliseconds() {
+		t.Errorf("%d acknowledged writes are lost, the first of them %d ms old at the cut", sum.Lost, sum.LostWithinMillis)
+	}
 	if got, err := c.client.ViaSentinel(t, c.set.SentinelAddresses(), c.set.Name, "GET", "after"); err != nil || got != "1" {
 		t.Errorf("the write made during the cut: %q, %v", got, err)
 	}

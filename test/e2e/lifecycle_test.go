@@ -8,11 +8,13 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -136,6 +138,43 @@ func TestNamespaceDeletion(t *testing.T) {
 			}
 		})
 	}
+}
+
+// K7: the controller has no right on PodDisruptionBudgets. Everything else works, and a condition says so.
+func TestK7NoRightOnBudgets(t *testing.T) {
+	e := framework.Connect(t)
+	role, err := e.Kube.RbacV1().ClusterRoles().Get(t.Context(), "valkey-controller", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	less := role.DeepCopy()
+	less.Rules = slices.DeleteFunc(less.Rules, func(rule rbacv1.PolicyRule) bool { return slices.Contains(rule.APIGroups, "policy") })
+	if len(less.Rules) != len(role.Rules)-1 {
+		t.Fatalf("%d rules of %d are left", len(less.Rules), len(role.Rules))
+	}
+	give := func(rules []rbacv1.PolicyRule) {
+		now, err := e.Kube.RbacV1().ClusterRoles().Get(context.WithoutCancel(t.Context()), role.Name, metav1.GetOptions{})
+		if err == nil {
+			now.Rules = rules
+			_, err = e.Kube.RbacV1().ClusterRoles().Update(context.WithoutCancel(t.Context()), now, metav1.UpdateOptions{})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	restart := func() { e.ScaleController(t, 0); e.ScaleController(t, 1) }
+	t.Cleanup(func() { give(role.Rules) })
+	give(less.Rules)
+	restart()
+	ns := e.Namespace(t, "k7")
+	framework.Apply(t, ns, framework.Options{Name: "main", Replicas: 1, Mode: v1alpha1.FailoverModeOperator}.Manifest())
+	s := &framework.Set{Env: e, Namespace: ns, Name: "main"}
+	c := e.Client(t, ns)
+	waitServed(t, s)
+	c.Must(t, s.PrimaryAddress(), "SET", "a", "1")
+	s.WaitCondition(t, v1alpha1.ConditionDegraded, metav1.ConditionTrue, "PodDisruptionBudget", 30*time.Second)
+	give(role.Rules)
+	s.WaitReady(t, 2*time.Minute)
 }
 
 // K4: the controller itself runs in the namespace that is deleted.

@@ -8,6 +8,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -101,15 +102,15 @@ func noReadOnlyAnswers(t *testing.T, s *framework.Set, c *framework.Client) {
 	// A new connection through the Service writes without a READONLY answer.
 	after := c.Ledger(t, "service-after", "-addr", s.PrimaryAddress())
 	time.Sleep(2 * time.Second) // the writing itself: two seconds of it
-	if summary := after.Close(t); summary.ReadOnly != 0 || summary.Failed != 0 || summary.Lost != 0 {
+	if summary := after.Close(t, nil); summary.ReadOnly != 0 || summary.Failed != 0 || summary.Lost != 0 {
 		t.Errorf("writes through the write Service after the failover: %+v", summary)
 	}
-	if summary := ledger.Close(t); summary.Lost != 0 {
+	if summary := ledger.Close(t, s); summary.Lost != 0 {
 		t.Errorf("acknowledged writes were lost: %+v", summary)
 	}
 }
 
-func failoversLeaveSentinelsAlone(t *testing.T, s *framework.Set, _ *framework.Client) {
+func failoversLeaveSentinelsAlone(t *testing.T, s *framework.Set, c *framework.Client) {
 	look := func() map[string]string {
 		pods, err := s.Env.Kube.CoreV1().Pods(s.Namespace).List(t.Context(), metav1.ListOptions{LabelSelector: naming.LabelSentinel + "=" + s.Sentinel})
 		if err != nil {
@@ -123,10 +124,12 @@ func failoversLeaveSentinelsAlone(t *testing.T, s *framework.Set, _ *framework.C
 		return seen
 	}
 	before := look()
-	for range 3 {
-		s.Failover(t, v1alpha1.FailoverRequestSpec{})
-		s.WaitReady(t, 90*time.Second)
-	}
+	s.Planned(t, c, "thrice", s.ViaSentinel(), func() {
+		for range 3 {
+			s.Failover(t, v1alpha1.FailoverRequestSpec{})
+			s.WaitReady(t, 90*time.Second)
+		}
+	})
 	after := look()
 	if len(before) != 3 {
 		t.Fatalf("%d Sentinel pods", len(before))
@@ -165,22 +168,34 @@ func waitRole(t *testing.T, s *framework.Set, c *framework.Client, node, passwor
 
 func oldPrimaryReturnsWithoutController(t *testing.T, s *framework.Set, c *framework.Client) {
 	password := s.SystemPassword(t, naming.UserOperator)
-	s.Env.ScaleController(t, 0)
-	old := s.Primary(t)
-	answer := s.Failover(t, v1alpha1.FailoverRequestSpec{})
-	s.Env.DeletePod(t, s.Namespace, naming.NodePod(old), 0)
-	waitRole(t, s, c, old, password, "slave")
-	if role, err := roleOf(t, s, c, answer.To, password); err != nil || role != "master" {
-		t.Errorf("%s says %s, %v", answer.To, role, err)
-	}
-	s.Env.ScaleController(t, 1)
+	s.Planned(t, c, "e4", s.ViaSentinel(), func() {
+		s.Env.ScaleController(t, 0)
+		old := s.Primary(t)
+		answer := s.Failover(t, v1alpha1.FailoverRequestSpec{})
+		s.Env.DeletePod(t, s.Namespace, naming.NodePod(old), 0)
+		waitRole(t, s, c, old, password, "slave")
+		if role, err := roleOf(t, s, c, answer.To, password); err != nil || role != "master" {
+			t.Errorf("%s says %s, %v", answer.To, role, err)
+		}
+		s.Env.ScaleController(t, 1)
+	})
 }
 
 func failoverWithoutController(t *testing.T, s *framework.Set, c *framework.Client) {
+	var now string
+	s.Crash(t, c, "b3-ledger", s.ViaSentinel(), func() { now = crashWithoutController(t, s, c) })
+	got, err := c.Do(t, now, "EVAL", "return #redis.call('KEYS', 'b3:*')", "0")
+	if err != nil || got != "1000" {
+		t.Errorf("%s keys are there, 1000 were written (%v)", got, err)
+	}
+}
+
+func crashWithoutController(t *testing.T, s *framework.Set, c *framework.Client) (now string) {
+	t.Helper()
 	s.Env.ScaleController(t, 0)
 	old := s.Primary(t)
-	s.Env.DeletePod(t, s.Namespace, naming.NodePod(old), 0)
-	now := s.WaitSwitch(t, c, s.Address(old), switchPatience)
+	s.CrashPod(t, old)
+	now = s.WaitSwitch(t, c, s.Address(old), switchPatience)
 	for i := range 1000 / 100 {
 		// 100 keys a call, written by a script on the primary that the Sentinels name.
 		if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "EVAL",
@@ -190,8 +205,50 @@ func failoverWithoutController(t *testing.T, s *framework.Set, c *framework.Clie
 	}
 	s.Env.ScaleController(t, 1)
 	s.WaitPrimary(t, now, 90*time.Second)
-	got, err := c.Do(t, now, "EVAL", "return #redis.call('KEYS', 'b3:*')", "0")
-	if err != nil || got != "1000" {
-		t.Errorf("%s keys are there, 1000 were written (%v)", got, err)
+	return now
+}
+
+// J5: what was changed under running servers holds for one that starts with the controller away.
+func liveChangeOutlivesTheController(t *testing.T, s *framework.Set, c *framework.Client) {
+	password := s.SystemPassword(t, naming.UserOperator)
+	policy := func(node string) error {
+		out, err := c.DoAs(t, s.Address(node), naming.UserOperator, password, "CONFIG", "GET", "maxmemory-policy")
+		if err == nil && !strings.HasSuffix(out, "allkeys-lfu") {
+			err = fmt.Errorf("%s has %q", node, out)
+		}
+		return err
+	}
+	s.Patch(t, `{"spec":{"config":{"maxmemory-policy":"allkeys-lfu"}}}`)
+	framework.Eventually(t, time.Minute, "every member has the policy", func() error {
+		for _, m := range s.Get(t).Status.Members {
+			if err := policy(m.Node); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	s.Env.ScaleController(t, 0)
+	replica := s.Replica(t)
+	killContainer(t, s, naming.NodePod(replica), naming.ContainerServer)
+	framework.Eventually(t, time.Minute, replica+" has the policy", func() error { return policy(replica) })
+	s.Env.DeletePod(t, s.Namespace, naming.NodePod(replica), 0)
+	framework.Eventually(t, time.Minute, "its next pod has the policy", func() error { return policy(replica) })
+	s.Env.ScaleController(t, 1)
+}
+
+// G8: another controller and another API server, whose image names another agent, restart no pod of a Valkey.
+func upgradeRestartsNothing(t *testing.T, s *framework.Set, _ *framework.Client) {
+	before := podUIDs(t, s)
+	framework.Kubectl(t, "set", "env", "-n", "valkey-system", "deployment/valkey-controller", "deployment/valkey-apiserver", "E2E_RELEASE="+fmt.Sprint(time.Now().Unix()))
+	for _, deployment := range []string{"valkey-apiserver", "valkey-controller"} {
+		framework.Kubectl(t, "rollout", "status", "-n", "valkey-system", "deployment/"+deployment, "--timeout=120s")
+	}
+	// A change shows that the new controller works, and has looked at every node.
+	s.Patch(t, `{"spec":{"config":{"maxmemory-policy":"allkeys-lru"}}}`)
+	s.WaitReady(t, time.Minute)
+	for node, uid := range podUIDs(t, s) {
+		if before[node] != uid {
+			t.Errorf("the pod of %s was replaced", node)
+		}
 	}
 }

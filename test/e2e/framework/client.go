@@ -4,15 +4,9 @@
 package framework
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -74,6 +68,24 @@ func (c *Client) DoAs(t *testing.T, addr, user, password string, command ...stri
 	return c.exec(t, append([]string{"cli", "-addr", addr, "-user", user, "-password", password, "--"}, command...)...)
 }
 
+// Each runs commands as a user and returns what became of each: "ok", or the error.
+func (c *Client) Each(t *testing.T, addr, user, password string, commands []string) []string {
+	t.Helper()
+	args := []string{"each", "-addr", addr, "-user", user, "-password", password, "--"}
+	for i, command := range commands {
+		if i > 0 {
+			args = append(args, ";")
+		}
+		args = append(args, strings.Fields(command)...)
+	}
+	out, err := c.exec(t, args...)
+	answers := strings.Split(out, "\n")
+	if err != nil || len(answers) != len(commands) {
+		t.Fatalf("%d answers to %d commands: %s, %v", len(answers), len(commands), out, err)
+	}
+	return answers
+}
+
 // Must is Do that ends the test on an error.
 func (c *Client) Must(t *testing.T, addr string, command ...string) string {
 	t.Helper()
@@ -82,6 +94,20 @@ func (c *Client) Must(t *testing.T, addr string, command ...string) string {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// Fill writes about 100 MB, 100 kB to each of the keys fill:1 to fill:1000.
+func (c *Client) Fill(t *testing.T, addr string) {
+	t.Helper()
+	if _, err := c.exec(t, "fill", "-addr", addr, "-timeout", "20s"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Filled is how many of three of those keys a server holds.
+func (c *Client) Filled(t *testing.T, addr string) string {
+	t.Helper()
+	return c.Must(t, addr, "EXISTS", "fill:1", "fill:500", "fill:1000")
 }
 
 // Find asks Sentinels for the primary of a monitor.
@@ -100,78 +126,6 @@ func (c *Client) exec(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	out, err := TryKubectl(t, "", append([]string{"exec", "-n", c.namespace, c.pod, "--", "/testclient"}, args...)...)
 	return strings.TrimSpace(out), err
-}
-
-// Ledger is a client that writes unique values and remembers which were acknowledged.
-type Ledger struct {
-	cmd    *exec.Cmd
-	stdin  io.Closer
-	stdout bytes.Buffer
-	stderr *watched
-}
-
-// Summary is what became of the writes of a Ledger.
-type Summary struct {
-	Attempted, Acknowledged, Failed, ReadOnly, Lost int
-	LostKeys, Errors                                []string
-	MaxGapMillis                                    int64
-}
-
-// watched keeps what a process prints and says when the first write was acknowledged.
-type watched struct {
-	printed bytes.Buffer
-	began   chan struct{}
-	seen    bool
-}
-
-func (w *watched) Write(p []byte) (int, error) {
-	n, err := w.printed.Write(p)
-	if !w.seen && strings.Contains(w.printed.String(), "first write acknowledged") {
-		w.seen = true
-		close(w.began)
-	}
-	return n, err
-}
-
-// Ledger begins to write by a route: "-addr", host:port or "-sentinels", list, "-name", monitor.
-func (c *Client) Ledger(t *testing.T, prefix string, route ...string) *Ledger {
-	t.Helper()
-	args := append([]string{"exec", "-i", "-n", c.namespace, c.pod, "--", "/testclient", "ledger", "-prefix", prefix}, route...)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Minute)
-	t.Cleanup(cancel)
-	l := &Ledger{cmd: exec.CommandContext(ctx, "kubectl", args...), stderr: &watched{began: make(chan struct{})}}
-	stdin, err := l.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.stdin, l.cmd.Stdout, l.cmd.Stderr = stdin, &l.stdout, l.stderr
-	if err := l.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-l.stderr.began:
-	case <-time.After(30 * time.Second):
-		t.Fatal("no write of the ledger was acknowledged within 30s")
-	}
-	return l
-}
-
-// Close ends the writing, reads every acknowledged write back, and returns what was found.
-func (l *Ledger) Close(t *testing.T) Summary {
-	t.Helper()
-	_ = l.stdin.Close()
-	if err := l.cmd.Wait(); err != nil {
-		t.Fatalf("ledger: %v: %s", err, l.stderr.printed.String())
-	}
-	var s Summary
-	if err := json.Unmarshal(l.stdout.Bytes(), &s); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("ledger: %+v", s)
-	if s.Acknowledged == 0 {
-		t.Error("the ledger holds no acknowledged write: it shows nothing")
-	}
-	return s
 }
 
 // PodReady is whether a pod is ready.

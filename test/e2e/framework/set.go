@@ -11,7 +11,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -34,6 +36,8 @@ type Options struct {
 	Name     string
 	Replicas int
 	Mode     v1alpha1.FailoverMode
+	// DownAfter in mode Operator, such as "3s"; empty is the default.
+	DownAfter string
 	// Persistent gives each node a volume.
 	Persistent bool
 	// Image of the servers; empty is the default.
@@ -49,6 +53,9 @@ func (o Options) Manifest() string {
 	fmt.Fprintf(&b, "  failover:\n    mode: %s\n", o.Mode)
 	if o.Mode == v1alpha1.FailoverModeSentinel {
 		b.WriteString("    sentinel:\n      config: {down-after-milliseconds: \"2000\", failover-timeout: \"10000\"}\n")
+	}
+	if o.DownAfter != "" {
+		fmt.Fprintf(&b, "    operator: {downAfter: %s}\n", o.DownAfter)
 	}
 	if o.Persistent {
 		b.WriteString("  persistence: {size: 64Mi}\n")
@@ -92,10 +99,11 @@ func (s *Set) Get(t *testing.T) *v1alpha1.Valkey {
 // WaitReady waits until the Valkey is Ready, with every replica in sync, and, with Sentinels, monitored by all of them.
 func (s *Set) WaitReady(t *testing.T, patience time.Duration) {
 	t.Helper()
-	Eventually(t, patience, s.Name+" is ready", func() error { return s.readiness(t) })
+	Eventually(t, patience, s.Name+" is ready", func() error { return s.Ready(t) })
 }
 
-func (s *Set) readiness(t *testing.T) error {
+// Ready is an error unless the Valkey is Ready: see WaitReady.
+func (s *Set) Ready(t *testing.T) error {
 	t.Helper()
 	vk, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Get(context.WithoutCancel(t.Context()), s.Name, metav1.GetOptions{})
 	if err != nil {
@@ -117,6 +125,27 @@ func (s *Set) readiness(t *testing.T) error {
 	return nil
 }
 
+// Patch changes the Valkey by a JSON merge patch.
+func (s *Set) Patch(t *testing.T, patch string) {
+	t.Helper()
+	_, err := s.Env.Valkey.ValkeyV1alpha1().Valkeys(s.Namespace).Patch(context.WithoutCancel(t.Context()), s.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WaitCondition waits until a condition of the Valkey has the status and its reason or message holds the words.
+func (s *Set) WaitCondition(t *testing.T, kind string, status metav1.ConditionStatus, words string, patience time.Duration) {
+	t.Helper()
+	Eventually(t, patience, fmt.Sprintf("%s: %s is %s: %s", s.Name, kind, status, words), func() error {
+		condition := meta.FindStatusCondition(s.Get(t).Status.Conditions, kind)
+		if condition == nil || condition.Status != status || !strings.Contains(condition.Reason+": "+condition.Message, words) {
+			return fmt.Errorf("it is %+v", condition)
+		}
+		return nil
+	})
+}
+
 // WaitPrimary waits until status names the primary at an address, and the Valkey is ready; then the Sentinels must say the same.
 func (s *Set) WaitPrimary(t *testing.T, addr string, patience time.Duration) {
 	t.Helper()
@@ -124,9 +153,11 @@ func (s *Set) WaitPrimary(t *testing.T, addr string, patience time.Duration) {
 		if got := s.Get(t).Status.PrimaryAddress; got != addr {
 			return fmt.Errorf("it names %s", got)
 		}
-		return s.readiness(t)
+		return s.Ready(t)
 	})
-	s.WaitAgreed(t)
+	if s.Sentinel != "" {
+		s.WaitAgreed(t)
+	}
 	if got := s.Get(t).Status.PrimaryAddress; got != addr {
 		t.Errorf("status named %s, and then %s", addr, got)
 	}
@@ -139,17 +170,20 @@ func (s *Set) Primary(t *testing.T) string {
 }
 
 // Replica is a node that status lists as a synced replica.
-func (s *Set) Replica(t *testing.T) string {
+func (s *Set) Replica(t *testing.T) (node string) {
 	t.Helper()
-	status := s.Get(t).Status
-	for _, m := range status.Members {
-		// The members are as of the controller's last look, which may be older than the last failover.
-		if m.Role == v1alpha1.RoleReplica && m.Synced && m.Node != status.Primary {
-			return m.Node
+	// The members are as of the controller's last look, which may be older than the last failover.
+	Eventually(t, 15*time.Second, "a replica is in sync", func() error {
+		status := s.Get(t).Status
+		for _, m := range status.Members {
+			if m.Role == v1alpha1.RoleReplica && m.Synced && m.Node != status.Primary {
+				node = m.Node
+				return nil
+			}
 		}
-	}
-	t.Fatal("no synced replica")
-	return ""
+		return fmt.Errorf("the members are %+v", status.Members)
+	})
+	return node
 }
 
 // Address of a node.
@@ -201,7 +235,17 @@ func (s *Set) Pod(t *testing.T, node string) (*corev1.Pod, error) {
 	return s.Env.Kube.CoreV1().Pods(s.Namespace).Get(context.WithoutCancel(t.Context()), naming.NodePod(node), metav1.GetOptions{})
 }
 
-// DeletePod deletes a pod without grace: what a crash of its machine looks like to the others.
+// CrashPod freezes a node's server and agent and then deletes the pod: nobody hands over, nobody says farewell, and the pod does not come back as
+// it was. What a crash of its machine looks like to the others.
+func (s *Set) CrashPod(t *testing.T, node string) {
+	t.Helper()
+	pod := naming.NodePod(node)
+	Cluster(t, "signal", "SIGSTOP", s.Namespace, pod, naming.ContainerServer)
+	s.Env.DeletePod(t, s.Namespace, pod, 0)
+}
+
+// DeletePod deletes a pod. With a grace of 0 the pod is gone from the API at once, and its processes still have two seconds from SIGTERM on, in
+// which an agent hands over.
 func (e *Env) DeletePod(t *testing.T, namespace, pod string, grace int64) {
 	t.Helper()
 	err := e.Kube.CoreV1().Pods(namespace).Delete(context.WithoutCancel(t.Context()), pod, metav1.DeleteOptions{GracePeriodSeconds: &grace})
