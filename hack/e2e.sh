@@ -17,4 +17,5 @@ KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "$CLUSTER")
 export KUBECONFIG CLUSTER_BIN=$cache/bin/cluster
 tag=e2e packages=./test/e2e
 [ "${INSTALL:-}" != ha ] || tag=e2eha packages=./test/e2e/ha
-go test -tags "$tag" -timeout 60m -v -count=1 -run "${RUN:-.}" "$packages"
+# Tests that cut machines off or take the product away run one after the other, and first; those that say t.Parallel() after them, together.
+go test -tags "$tag" -timeout 75m -parallel "${PARALLEL:-4}" -v -count=1 -run "${RUN:-.}" "$packages"

@@ -7,6 +7,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,4 +84,40 @@ func TestC12FirstCopyIsKilled(t *testing.T) {
 			t.Errorf("%s has %s of 3 keys", m.Node, got)
 		}
 	}
+}
+
+// L6: the primary's volume is full. Writes fail, status says so and why, and all is well once there is room.
+func TestL6FullVolume(t *testing.T) {
+	t.Parallel()
+	e := framework.Connect(t)
+	ns := e.Namespace(t, "l6")
+	s := e.Start(t, ns, framework.Options{Name: "main", Mode: v1alpha1.FailoverModeOperator, Persistent: true})
+	c := e.Client(t, ns)
+	node := s.Primary(t)
+	pod, err := s.Pod(t, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.SmallVolume(t, ns, naming.NodeClaim(node), 16)
+	e.DeletePod(t, ns, pod.Name, 0)
+	framework.Eventually(t, time.Minute, "the pod is another one", func() error {
+		now, err := s.Pod(t, node)
+		if err == nil && (now.UID == pod.UID || !framework.PodReady(now)) {
+			err = fmt.Errorf("not yet")
+		}
+		return err
+	})
+	framework.Eventually(t, time.Minute, "writes are refused", func() error {
+		_, err := c.TryFill(t, s.PrimaryAddress())
+		if err == nil || !strings.Contains(err.Error(), "MISCONF") {
+			return fmt.Errorf("the answer is %v", err)
+		}
+		return nil
+	})
+	s.WaitCondition(t, v1alpha1.ConditionDegraded, metav1.ConditionTrue, v1alpha1.ReasonDiskWriteFailed, 30*time.Second)
+	s.WaitCondition(t, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDiskWriteFailed, 30*time.Second)
+	framework.Eventually(t, time.Minute, "what is deleted makes room", func() error {
+		_, err := c.Do(t, s.PrimaryAddress(), "EVAL", "for i = 1, 1000 do redis.call('UNLINK', 'fill:' .. i) end return 1", "0")
+		return err
+	})
 }

@@ -99,9 +99,15 @@ func (c *Client) Must(t *testing.T, addr string, command ...string) string {
 // Fill writes about 100 MB, 100 kB to each of the keys fill:1 to fill:1000.
 func (c *Client) Fill(t *testing.T, addr string) {
 	t.Helper()
-	if _, err := c.exec(t, "fill", "-addr", addr, "-timeout", "20s"); err != nil {
+	if _, err := c.TryFill(t, addr); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TryFill is Fill that returns what happened.
+func (c *Client) TryFill(t *testing.T, addr string) (string, error) {
+	t.Helper()
+	return c.exec(t, "fill", "-addr", addr, "-timeout", "20s")
 }
 
 // Filled is how many of three of those keys a server holds.

@@ -128,3 +128,27 @@ func (e *Env) ScaleAPIServer(t *testing.T, replicas int32) {
 		return err
 	})
 }
+
+// SmallVolume puts a file system of a few megabytes in the place of a claim's volume, on the machine on which the local cluster's volumes are, and
+// takes it away after the test. What starts after this uses it.
+func (e *Env) SmallVolume(t *testing.T, namespace, claim string, megabytes int) {
+	t.Helper()
+	pvc, err := e.Kube.CoreV1().PersistentVolumeClaims(namespace).Get(t.Context(), claim, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	volume, err := e.Kube.CoreV1().PersistentVolumes().Get(t.Context(), pvc.Spec.VolumeName, metav1.GetOptions{})
+	if err != nil || volume.Spec.Local == nil {
+		t.Fatalf("no local volume: %v", err)
+	}
+	path := volume.Spec.Local.Path
+	options := fmt.Sprintf("size=%dm,mode=0777", megabytes)
+	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", options, "valkeykube-e2e", path).CombinedOutput(); err != nil {
+		t.Fatalf("mount: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "umount", "--lazy", path).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
+}
