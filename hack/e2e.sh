@@ -18,4 +18,4 @@ export KUBECONFIG CLUSTER_BIN=$cache/bin/cluster
 tag=e2e packages=./test/e2e
 [ "${INSTALL:-}" != ha ] || tag=e2eha packages=./test/e2e/ha
 # Tests that cut machines off or take the product away run one after the other, and first; those that say t.Parallel() after them, together.
-go test -tags "$tag" -timeout 75m -parallel "${PARALLEL:-4}" -v -count=1 -run "${RUN:-.}" "$packages"
+go test -tags "$tag" -timeout 75m -parallel "${PARALLEL:-3}" -v -count=1 -run "${RUN:-.}" "$packages"

@@ -30,7 +30,7 @@ func TestCredentials(t *testing.T) {
 	ns := e.Namespace(t, "credentials")
 	p := &passwords{env: e, ns: ns}
 	p.write(t, "app", map[string]string{"first": p.draw()})
-	p.set = e.Start(t, ns, framework.Options{Name: "main", Replicas: 1, Mode: v1alpha1.FailoverModeSentinel, Extra: `  users:
+	p.set = e.Start(t, ns, framework.Options{Name: "main", Replicas: 1, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second, Extra: `  users:
   - name: app
     passwordSecret: {name: app}
     keys: {readWrite: ["*"]}

@@ -173,6 +173,7 @@ func TestCordonedPrimaryReturnsAsReplica(t *testing.T) {
 
 // C7: after a failover to another node everything is stopped and started; the newest data win, every time.
 func TestColdStartKeepsTheNewestData(t *testing.T) {
+	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "cold")
 	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Persistent: true})
@@ -229,6 +230,7 @@ func stopAll(t *testing.T, s *framework.Set) {
 
 // D1: without persistence the primary's server is killed and back in under a second; the data survive on the replicas.
 func TestKilledServerWithoutPersistenceLosesNothing(t *testing.T) {
+	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "empty")
 	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel})
@@ -236,20 +238,29 @@ func TestKilledServerWithoutPersistenceLosesNothing(t *testing.T) {
 	c.Must(t, s.PrimaryAddress(), "EVAL", "for i = 1, 500 do redis.call('SET', KEYS[1] .. i, i) end return 1", "1", "d1:")
 	c.Must(t, s.PrimaryAddress(), "WAIT", "2", "5000")
 	old := s.Primary(t)
-	killContainer(t, s, naming.NodePod(old), naming.ContainerServer)
-	s.WaitPrimary(t, s.WaitSwitch(t, c, s.Address(old), time.Minute), 2*time.Minute)
-	for _, m := range s.Get(t).Status.Members {
-		if got := c.Must(t, s.Address(m.Node), "DBSIZE"); got != "500" {
-			t.Errorf("%s holds %s keys, 500 were written", m.Node, got)
-		}
-	}
+	s.Crash(t, c, "killed", s.ViaSentinel(), func() {
+		killContainer(t, s, naming.NodePod(old), naming.ContainerServer)
+		s.WaitPrimary(t, s.WaitSwitch(t, c, s.Address(old), time.Minute), 2*time.Minute)
+	})
+	allOfD1(t, s, c)
 	if now := s.Primary(t); now == old {
 		t.Errorf("the emptied %s is primary again", old)
 	}
 }
 
+// allOfD1 expects the 500 keys that were written before the loss on every member.
+func allOfD1(t *testing.T, s *framework.Set, c *framework.Client) {
+	t.Helper()
+	for _, m := range s.Get(t).Status.Members {
+		if got := c.Must(t, s.Address(m.Node), "EVAL", "local n = 0 for i = 1, 500 do n = n + redis.call('EXISTS', 'd1:' .. i) end return n", "0"); got != "500" {
+			t.Errorf("%s holds %s of 500 keys", m.Node, got)
+		}
+	}
+}
+
 // D1, second half: with persistence, the primary's pod and its volume are lost together.
 func TestLostVolumeOfThePrimary(t *testing.T) {
+	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "volume")
 	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Persistent: true})
@@ -257,14 +268,12 @@ func TestLostVolumeOfThePrimary(t *testing.T) {
 	c.Must(t, s.PrimaryAddress(), "EVAL", "for i = 1, 500 do redis.call('SET', KEYS[1] .. i, i) end return 1", "1", "d1:")
 	c.Must(t, s.PrimaryAddress(), "WAIT", "2", "5000")
 	old := s.Primary(t)
-	framework.Kubectl(t, "delete", "pvc", "-n", ns, naming.NodeClaim(old), "--wait=false")
-	e.DeletePod(t, ns, naming.NodePod(old), 0)
-	s.WaitPrimary(t, s.WaitSwitch(t, c, s.Address(old), time.Minute), 3*time.Minute)
-	for _, m := range s.Get(t).Status.Members {
-		if got := c.Must(t, s.Address(m.Node), "DBSIZE"); got != "500" {
-			t.Errorf("%s holds %s keys, 500 were written", m.Node, got)
-		}
-	}
+	s.Crash(t, c, "lost", s.ViaSentinel(), func() {
+		framework.Kubectl(t, "delete", "pvc", "-n", ns, naming.NodeClaim(old), "--wait=false")
+		s.CrashPod(t, old)
+		s.WaitPrimary(t, s.WaitSwitch(t, c, s.Address(old), time.Minute), 3*time.Minute)
+	})
+	allOfD1(t, s, c)
 	if now := s.Primary(t); now == old {
 		t.Errorf("the emptied %s is primary again", old)
 	}

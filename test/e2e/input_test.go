@@ -19,6 +19,7 @@ import (
 
 // An invalid manifest of each kind is refused through the aggregator, with the path of the field.
 func TestInvalidManifestsAreRefused(t *testing.T) {
+	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "refused")
 	for name, c := range map[string]struct{ kind, spec, want string }{
@@ -47,6 +48,7 @@ func TestInvalidManifestsAreRefused(t *testing.T) {
 
 // What cannot work becomes a condition that names it, and works once it is mended.
 func TestMissingSecretAndWrongImage(t *testing.T) {
+	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "wrong")
 	framework.Apply(t, ns, framework.Options{Name: "main", Mode: v1alpha1.FailoverModeNone, Image: "docker.io/valkey/valkey:does-not-exist"}.Manifest())
@@ -74,6 +76,7 @@ func TestMissingSecretAndWrongImage(t *testing.T) {
 
 // Every example in the repository is accepted and becomes ready.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "examples")
 	files, err := filepath.Glob(filepath.Join("..", "..", "artifacts", "examples", "*.yaml"))
@@ -92,11 +95,12 @@ func TestExamples(t *testing.T) {
 
 // Every version of Valkey that is supported forms a set and fails over.
 func TestVersions(t *testing.T) {
+	t.Parallel()
 	e := framework.Connect(t)
 	for _, version := range []string{"8.0", "9.1"} {
 		t.Run(version, func(t *testing.T) {
 			ns := e.Namespace(t, "version")
-			s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Image: "docker.io/valkey/valkey:" + version})
+			s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second, Image: "docker.io/valkey/valkey:" + version})
 			c := e.Client(t, ns)
 			s.WaitAgreed(t)
 			failoverOfValkey(t, s, c)

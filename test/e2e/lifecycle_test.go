@@ -26,6 +26,7 @@ import (
 
 // A9: the Sentinels exist before any pod of the Valkey can be scheduled.
 func TestSentinelsBeforeThePods(t *testing.T) {
+	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "early")
 	framework.Apply(t, ns, framework.SentinelManifest("watch"))
@@ -59,6 +60,7 @@ func TestSentinelsBeforeThePods(t *testing.T) {
 
 // One Sentinel set watches several Valkeys.
 func TestOneSentinelSetThreeValkeys(t *testing.T) {
+	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "three")
 	framework.Apply(t, ns, framework.SentinelManifest("watch"))
@@ -94,6 +96,7 @@ func TestOneSentinelSetThreeValkeys(t *testing.T) {
 
 // L14: always exactly one primary, whatever the number of replicas.
 func TestZeroToFiveReplicas(t *testing.T) {
+	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "sizes")
 	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 0, Mode: v1alpha1.FailoverModeOperator})

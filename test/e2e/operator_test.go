@@ -31,7 +31,7 @@ func TestC1LostPrimaryInEachMode(t *testing.T) {
 	ns := e.Namespace(t, "c1")
 	sets := map[v1alpha1.FailoverMode]*framework.Set{}
 	for name, o := range map[string]framework.Options{
-		"operator": {Mode: v1alpha1.FailoverModeOperator, Replicas: 2, DownAfter: "3s"},
+		"operator": {Mode: v1alpha1.FailoverModeOperator, Replicas: 2, DownAfter: 3 * time.Second},
 		"sentinel": {Mode: v1alpha1.FailoverModeSentinel, Replicas: 1},
 		"none":     {Mode: v1alpha1.FailoverModeNone, Replicas: 1},
 	} {

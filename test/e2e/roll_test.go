@@ -28,7 +28,7 @@ func TestRollsUnderLoad(t *testing.T) {
 	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "rolls")
-	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Image: "docker.io/valkey/valkey:8.0"})
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second, Image: "docker.io/valkey/valkey:8.0"})
 	c := e.Client(t, ns)
 	c.Fill(t, s.PrimaryAddress())
 	s.WaitReady(t, time.Minute)

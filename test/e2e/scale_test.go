@@ -27,7 +27,7 @@ func TestMembersComeAndGo(t *testing.T) {
 	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "members")
-	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Persistent: true})
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second, Persistent: true})
 	c := e.Client(t, ns)
 	for _, step := range []struct {
 		name string

@@ -41,11 +41,16 @@ func readyEndpoints(ctx context.Context, s *framework.Set) ([]string, error) {
 
 // The primary's pod is deleted; the endpoints are looked at all the time.
 func writeServiceFollows(t *testing.T, s *framework.Set, c *framework.Client) {
+	s.Crash(t, c, "f1", s.ViaSentinel(), func() { followed(t, s, c) })
+}
+
+func followed(t *testing.T, s *framework.Set, c *framework.Client) {
+	t.Helper()
 	before := s.Primary(t)
 	addr := s.Address(before)
 	s.Env.DeletePod(t, s.Namespace, naming.NodePod(before), 0)
-	var switched, followed time.Time
-	for deadline := time.Now().Add(40 * time.Second); time.Now().Before(deadline) && followed.IsZero(); {
+	var switched, arrived time.Time
+	for deadline := time.Now().Add(40 * time.Second); time.Now().Before(deadline) && arrived.IsZero(); {
 		pods, err := readyEndpoints(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
@@ -59,16 +64,16 @@ func writeServiceFollows(t *testing.T, s *framework.Set, c *framework.Client) {
 		}
 		if !switched.IsZero() && len(pods) == 1 {
 			if pods[0] == naming.NodePod(s.NodeAt(t, found)) {
-				followed = time.Now()
+				arrived = time.Now()
 			} else if time.Since(switched) > 5*time.Second {
 				t.Fatalf("%s after the switch to %s the write Service still leads to %s", time.Since(switched), found, pods[0])
 			}
 		}
 	}
-	if followed.IsZero() {
+	if arrived.IsZero() {
 		t.Fatalf("the write Service did not follow; the Sentinels switched at %s", switched)
 	}
-	t.Logf("the write Service followed %s after the switch was seen", followed.Sub(switched).Round(10*time.Millisecond))
+	t.Logf("the write Service followed %s after the switch was seen", arrived.Sub(switched).Round(10*time.Millisecond))
 	// It never goes back.
 	for range 20 {
 		pods, err := readyEndpoints(t.Context(), s)

@@ -130,8 +130,8 @@ func (e *Env) ScaleAPIServer(t *testing.T, replicas int32) {
 }
 
 // SmallVolume puts a file system of a few megabytes in the place of a claim's volume, on the machine on which the local cluster's volumes are, and
-// takes it away after the test. What starts after this uses it.
-func (e *Env) SmallVolume(t *testing.T, namespace, claim string, megabytes int) {
+// takes it away after the test. What starts after this uses it. The function that it returns makes it large.
+func (e *Env) SmallVolume(t *testing.T, namespace, claim string, megabytes int) (grow func()) {
 	t.Helper()
 	pvc, err := e.Kube.CoreV1().PersistentVolumeClaims(namespace).Get(t.Context(), claim, metav1.GetOptions{})
 	if err != nil {
@@ -142,13 +142,17 @@ func (e *Env) SmallVolume(t *testing.T, namespace, claim string, megabytes int) 
 		t.Fatalf("no local volume: %v", err)
 	}
 	path := volume.Spec.Local.Path
-	options := fmt.Sprintf("size=%dm,mode=0777", megabytes)
-	if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", options, "valkeykube-e2e", path).CombinedOutput(); err != nil {
-		t.Fatalf("mount: %v: %s", err, out)
+	mount := func(options string) {
+		t.Helper()
+		if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", options, "valkeykube-e2e", path).CombinedOutput(); err != nil {
+			t.Fatalf("mount: %v: %s", err, out)
+		}
 	}
+	mount(fmt.Sprintf("size=%dm,mode=0777", megabytes))
 	t.Cleanup(func() {
 		if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "umount", "--lazy", path).CombinedOutput(); err != nil {
 			t.Errorf("umount: %v: %s", err, out)
 		}
 	})
+	return func() { mount("remount,size=1g") }
 }

@@ -36,8 +36,9 @@ type Options struct {
 	Name     string
 	Replicas int
 	Mode     v1alpha1.FailoverMode
-	// DownAfter in mode Operator, such as "3s"; empty is the default.
-	DownAfter string
+	// DownAfter is how long a primary must be away. Default: 2 s in mode Sentinel, and else the product's. Where servers may get no time to run for
+	// longer than that, because other tests run beside, it must be more: a failover that nobody planned loses writes.
+	DownAfter time.Duration
 	// Persistent gives each node a volume.
 	Persistent bool
 	// Image of the servers; empty is the default.
@@ -52,9 +53,13 @@ func (o Options) Manifest() string {
 	fmt.Fprintf(&b, "apiVersion: valkey.io/v1alpha1\nkind: Valkey\nmetadata:\n  name: %s\n  labels: {team: a}\nspec:\n  replicas: %d\n", o.Name, o.Replicas)
 	fmt.Fprintf(&b, "  failover:\n    mode: %s\n", o.Mode)
 	if o.Mode == v1alpha1.FailoverModeSentinel {
-		b.WriteString("    sentinel:\n      config: {down-after-milliseconds: \"2000\", failover-timeout: \"10000\"}\n")
+		after := o.DownAfter
+		if after == 0 {
+			after = 2 * time.Second
+		}
+		fmt.Fprintf(&b, "    sentinel:\n      config: {down-after-milliseconds: \"%d\", failover-timeout: \"10000\"}\n", after.Milliseconds())
 	}
-	if o.DownAfter != "" {
+	if o.DownAfter != 0 && o.Mode == v1alpha1.FailoverModeOperator {
 		fmt.Fprintf(&b, "    operator: {downAfter: %s}\n", o.DownAfter)
 	}
 	if o.Persistent {

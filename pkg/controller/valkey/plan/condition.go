@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/topology/view"
 )
 
 // longestMessage of a condition, in bytes: enough for people, and bounded however many nodes there are.
@@ -111,8 +112,24 @@ func (r *reporter) ready(started bool) finding {
 		return no(verdict.Reason, verdict.Message)
 	case !r.serves():
 		return no(v1alpha1.ReasonPrimaryNotReady, "the pod of "+verdict.Node+" is not ready"+r.because(verdict.Node))
+	case r.refusesWrites():
+		return no(v1alpha1.ReasonDiskWriteFailed, verdict.Node+" cannot write to its volume, and refuses writes until it can")
 	}
 	return yes(v1alpha1.ReasonPrimaryServing, verdict.Node+" is primary")
+}
+
+// refusesWrites tells whether the primary's last write to its volume failed in a way after which a server takes no writes: to the append-only file,
+// or of a snapshot where snapshots are taken.
+func (r *reporter) refusesWrites() bool {
+	m, _ := r.o.Snapshot.Member(r.p.Verdict.Node)
+	wanted := r.o.Valkey.Spec.Persistence
+	switch {
+	case !view.DiskFailed(m) || wanted == nil:
+		return false
+	case m.Persistence.AOFEnabled && !m.Persistence.AOFLastWriteOK:
+		return true
+	}
+	return wanted.Mode != v1alpha1.PersistenceModeAOF && r.o.Valkey.Spec.Config["stop-writes-on-bgsave-error"] != "no"
 }
 
 // waitingFor says what a start waits for.

@@ -25,6 +25,9 @@ func reported(o Observed) v1alpha1.ValkeyStatus {
 
 func TestConditions(t *testing.T) {
 	fresh := func(o *Observed) { o.Valkey.Status = v1alpha1.ValkeyStatus{} }
+	persists := func(mode v1alpha1.PersistenceMode) func(*Observed) {
+		return func(o *Observed) { o.Valkey.Spec.Persistence = &v1alpha1.PersistenceSpec{Mode: mode} }
+	}
 	nodeSays := func(index int, reason, message string) func(*Observed) {
 		return func(o *Observed) {
 			o.Nodes[index].Object.Status.Conditions = []metav1.Condition{{
@@ -71,6 +74,14 @@ func TestConditions(t *testing.T) {
 		}), map[string]string{"SentinelQuorumHealthy": "False NoQuorum", "Monitored": "True Registered"}},
 		"a disk that is full": {given(modeOperator, 1, member(1, func(m *topology.Member) { m.Persistence = topology.Persistence{AOFEnabled: true, RDBLastSaveOK: true} })),
 			map[string]string{"": "Degraded PodsNotReady", "ReplicationHealthy": "True AsExpected"}},
+		"the primary's disk is full": {given(modeOperator, 1, persists(v1alpha1.PersistenceModeAOF), member(0, func(m *topology.Member) { m.Persistence = topology.Persistence{AOFEnabled: true, RDBLastSaveOK: true} })),
+			map[string]string{"": "Failed DiskWriteFailed", "Ready": "False DiskWriteFailed"}},
+		"the primary's snapshot failed": {given(modeOperator, 1, persists(v1alpha1.PersistenceModeRDB), member(0, func(m *topology.Member) { m.Persistence.RDBLastSaveOK = false })),
+			map[string]string{"": "Failed DiskWriteFailed"}},
+		"the primary's snapshot failed, and writes go on": {given(modeOperator, 1, persists(v1alpha1.PersistenceModeRDB), func(o *Observed) {
+			o.Valkey.Spec.Config = map[string]string{"stop-writes-on-bgsave-error": "no"}
+			o.Snapshot.Members[0].Persistence.RDBLastSaveOK = false
+		}), map[string]string{"Ready": "True PrimaryServing", "Degraded": "True PodsNotReady"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
