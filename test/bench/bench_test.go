@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -301,7 +302,7 @@ func (b *bench) plausible(t *testing.T) {
 	}
 }
 
-// profile writes CPU profiles of both servers while each side lists, and while it creates.
+// profile writes CPU profiles of both servers while each side lists, gets, creates, and tells watchers of changes.
 func (b *bench) profile(t *testing.T) {
 	t.Helper()
 	if err := os.MkdirAll(*profiles, 0o755); err != nil {
@@ -311,6 +312,7 @@ func (b *bench) profile(t *testing.T) {
 		"list":  func(s *side, _ int) error { return s.send(b.ctx, list("", s.native)) },
 		"table": func(s *side, _ int) error { return s.send(b.ctx, list("", asTable)) },
 		"get":   func(s *side, n int) error { return s.send(b.ctx, list("/"+b.name(n%b.objects), s.native)) },
+		"watch": func(s *side, n int) error { return s.patch(b.ctx, b.name(n%b.objects), 10000+n) },
 		"create": func(s *side, n int) error {
 			name := fmt.Sprintf("profiled-%d", n)
 			return errors.Join(s.create(b.ctx, name), s.remove(b.ctx, name))
@@ -318,36 +320,39 @@ func (b *bench) profile(t *testing.T) {
 	}
 	for operation, do := range work {
 		for _, s := range b.sides {
-			stop := make(chan struct{})
-			var busy sync.WaitGroup
-			busy.Go(func() {
-				for n := 0; ; n++ {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					if err := do(s, n); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			})
-			var group sync.WaitGroup
-			for server, base := range map[string]string{"kube-apiserver": b.cluster.admin.Host, "valkey-apiserver": b.cluster.serverURL()} {
-				group.Go(func() {
-					content, err := b.cluster.direct(b.ctx, base+"/debug/pprof/profile?seconds=8")
-					if err == nil {
-						err = os.WriteFile(filepath.Join(*profiles, fmt.Sprintf("%s-%s-%s.pb.gz", operation, s.name, server)), content, 0o600)
-					}
-					if err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
-			close(stop)
-			busy.Wait()
+			b.profileOne(t, operation, s, do)
 		}
 	}
+}
+
+// profileOne does one thing to one side again and again while both servers are profiled.
+func (b *bench) profileOne(t *testing.T, operation string, s *side, do func(s *side, n int) error) {
+	t.Helper()
+	if operation == "watch" {
+		defer s.follow(b.ctx, t, b.watchers, math.MaxInt).close()
+	}
+	var busy, profilers sync.WaitGroup
+	ctx, stop := context.WithCancel(b.ctx)
+	busy.Go(func() {
+		for n := 0; ctx.Err() == nil; n++ {
+			if err := do(s, n); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for server, base := range map[string]string{"kube-apiserver": b.cluster.admin.Host, "valkey-apiserver": b.cluster.serverURL()} {
+		profilers.Go(func() {
+			content, err := b.cluster.direct(b.ctx, base+"/debug/pprof/profile?seconds=8")
+			if err == nil {
+				err = os.WriteFile(filepath.Join(*profiles, fmt.Sprintf("%s-%s-%s.pb.gz", operation, s.name, server)), content, 0o600)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	profilers.Wait()
+	stop()
+	busy.Wait()
 }
