@@ -6,6 +6,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -110,7 +111,7 @@ func TestL6FullVolume(t *testing.T) {
 	framework.Eventually(t, time.Minute, "writes are refused", func() error {
 		_, err := c.TryFill(t, s.PrimaryAddress())
 		if err == nil || !strings.Contains(err.Error(), "MISCONF") {
-			return fmt.Errorf("the answer is %v", err)
+			return errors.Join(errors.New("they are not"), err)
 		}
 		return nil
 	})

@@ -6,6 +6,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -297,6 +298,6 @@ func TestL1DrainOfAPrimaryAlone(t *testing.T) {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return fmt.Errorf("it is there: %v", err)
+		return errors.Join(errors.New("it is there"), err)
 	})
 }

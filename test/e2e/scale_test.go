@@ -132,7 +132,7 @@ func gone(t *testing.T, s *framework.Set, c *framework.Client, node string, repl
 	t.Helper()
 	framework.Eventually(t, 90*time.Second, node+" is gone, also for the Sentinels", func() error {
 		if _, err := s.Pod(t, node); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("its pod: %v", err)
+			return errors.Join(errors.New("its pod is there"), err)
 		}
 		if members := len(s.Get(t).Status.Members); members != replicas+1 {
 			return fmt.Errorf("%d members", members)
