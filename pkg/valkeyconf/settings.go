@@ -90,6 +90,9 @@ func nodeDirective(key, value string) (Directive, error) {
 	}
 }
 
+// mostOfASetting is the largest value: half of what Sentinel's own arithmetic can hold.
+const mostOfASetting = 1<<30 - 1
+
 func sentinelDirective(key, value string) (Directive, error) {
 	return nodeDirective(withoutSentinel(key), value)
 }
@@ -111,19 +114,35 @@ var monitorKeys = map[string]int64{
 	"primary-reboot-down-after-period": 0,
 }
 
+// IsMonitorSetting tells whether Sentinel knows a setting of a monitor by that name.
+func IsMonitorSetting(key string) bool {
+	_, known := monitorKeys[Canonical(withoutSentinel(key))]
+	return known
+}
+
+// CheckMonitorSetting tells what is wrong with the value of a setting of a monitor. Of what is none it says nothing.
+func CheckMonitorSetting(key, value string) error {
+	least, known := monitorKeys[Canonical(withoutSentinel(key))]
+	if !known {
+		return nil
+	}
+	if n, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64); err != nil || n < least || n > mostOfASetting {
+		return fmt.Errorf("must be a whole number from %d to %d", least, mostOfASetting)
+	}
+	return nil
+}
+
 func monitorDirective(key, value string) (Directive, error) {
 	name := withoutSentinel(key)
-	least, known := monitorKeys[Canonical(name)]
-	if !known {
+	if !IsMonitorSetting(name) {
 		return Directive{}, fmt.Errorf("not a setting of a monitor")
 	}
-	value = strings.TrimSpace(value)
-	if n, err := strconv.ParseInt(value, 10, 31); err != nil || n < least {
-		return Directive{}, fmt.Errorf("must be a whole number, at least %d", least)
+	if err := CheckMonitorSetting(name, value); err != nil {
+		return Directive{}, err
 	}
 	// The older spelling is understood by all versions.
 	if Canonical(name) == "primary-reboot-down-after-period" {
 		name = "master-reboot-down-after-period"
 	}
-	return D(name, value), nil
+	return D(name, strings.TrimSpace(value)), nil
 }

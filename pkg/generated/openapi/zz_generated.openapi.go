@@ -751,7 +751,7 @@ func schema_pkg_apis_valkey_v1alpha1_FailoverRequestStatus(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Succeeded, InProgress (it still runs; the parent's status tells the end) or Failed. Pending in a dry run.\n\nPossible enum values:\n - `\"Failed\"` has ended without effect; what was begun has been undone.\n - `\"InProgress\"` runs.\n - `\"Pending\"` is claimed and not begun.\n - `\"Succeeded\"` has ended as wanted.",
+							Description: "phase is Succeeded, or InProgress (it still runs; the parent's status tells the end). Pending in a dry run. A failover that failed is answered with an error, which says what went wrong and what was undone.\n\nPossible enum values:\n - `\"Failed\"` has ended without effect; what was begun has been undone.\n - `\"InProgress\"` runs.\n - `\"Pending\"` is claimed and not begun.\n - `\"Succeeded\"` has ended as wanted.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Failed", "InProgress", "Pending", "Succeeded"},

@@ -117,3 +117,49 @@ func TestWhoSelectsWhomIsWarnedAbout(t *testing.T) {
 		t.Errorf("scaled: %d %q", scaled.code, scaled.warnings)
 	}
 }
+
+// Objects whose children would be called alike are refused, whichever comes second; what is gone is in nobody's way.
+func TestNamesOfChildrenAreOneObjects(t *testing.T) {
+	const namespace = "child-names"
+	valkey := func(name string, replicas int) string {
+		return fmt.Sprintf("{apiVersion: valkey.io/v1alpha1, kind: Valkey, metadata: {name: %s}, spec: {replicas: %d, failover: {mode: Operator}}}", name, replicas)
+	}
+	expect := func(what string, got answer, code int, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, got.errors()); got.code != code || diff != "" {
+			t.Errorf("%s: %d, want (-), got (+):\n%s", what, got.code, diff)
+		}
+	}
+	try := func(name string, replicas int) answer {
+		return call{namespace: namespace, path: "valkeys", body: asJSON(t, valkey(name, replicas))}.send(t)
+	}
+	taken := func(name, service, holder string) string {
+		return fmt.Sprintf("metadata.name: Invalid value: %q: would have the Service %s, which %s has: choose another name", name, service, holder)
+	}
+	create(t, namespace, "valkeys", valkey("a", 1))
+	create(t, namespace, "valkeysentinels", "{metadata: {name: w}}")
+	create(t, namespace+"-2", "valkeys", valkey("a-0", 0))
+	create(t, namespace, "valkeys", valkey("a-2", 0))
+	create(t, namespace, "valkeys", valkey("b-replicas", 0))
+	expect("a node's", try("a-1", 0), http.StatusUnprocessableEntity, taken("a-1", "valkey-a-1", "Valkey a"))
+	expect("the primary's", try("a-primary", 0), http.StatusUnprocessableEntity, taken("a-primary", "valkey-a-primary", "Valkey a"))
+	expect("the parent of one", try("b", 0), http.StatusUnprocessableEntity, taken("b", "valkey-b-replicas", "Valkey b-replicas"))
+	expect("a Sentinel's", try("sentinel-w", 0), http.StatusUnprocessableEntity, taken("sentinel-w", "valkey-sentinel-w", "ValkeySentinel w"))
+	expect("scaled out", patch(t, namespace, "valkeys/a", "{spec: {replicas: 2}}"), http.StatusUnprocessableEntity,
+		"spec.replicas: Invalid value: 2: would have the Service valkey-a-2, which Valkey a-2 has: it can have fewer")
+	scaled := call{verb: http.MethodPatch, namespace: namespace, path: "valkeys/a/scale", contentType: mergePatch, body: `{"spec":{"replicas":3}}`}.send(t)
+	if scaled.code != http.StatusUnprocessableEntity {
+		t.Errorf("scaled out: %d %s", scaled.code, scaled.body)
+	}
+	create(t, namespace, "valkeys", valkey("sentinel-x", 0))
+	expect("a Valkey's", call{namespace: namespace, path: "valkeysentinels", body: asJSON(t, "{apiVersion: valkey.io/v1alpha1, kind: ValkeySentinel, metadata: {name: x}}")}.send(t),
+		http.StatusUnprocessableEntity, taken("x", "valkey-sentinel-x", "Valkey sentinel-x"))
+
+	if got := patch(t, namespace, "valkeys/a", "{metadata: {labels: {b: c}}, spec: {image: a}}"); got.code != http.StatusOK {
+		t.Errorf("what was there before: %d %s", got.code, got.body)
+	}
+	if got := (call{verb: http.MethodDelete, namespace: namespace, path: "valkeys/a"}).send(t); got.code != http.StatusOK {
+		t.Fatalf("%d %s", got.code, got.body)
+	}
+	create(t, namespace, "valkeys", valkey("a-0", 0))
+}

@@ -97,6 +97,10 @@ func TestWhatIsInvalidAlreadyIsLeftAlone(t *testing.T) {
 		"container":           {&Valkey{}, `spec: {containers: [{name: A}]}`, `spec: {containers: [{name: A, image: b}, {name: c}]}`, nil},
 		"replicas":            {&Valkey{}, `spec: {replicas: -1}`, `spec: {replicas: -1, image: a}`, nil},
 		"mode":                {&Valkey{}, `spec: {failover: {mode: Raft}}`, `spec: {replicas: 1, failover: {mode: Raft}}`, nil},
+		"a user's Secret":     {&Valkey{}, `spec: {users: [{name: x, passwordSecret: {name: "A B", keys: ["c d"]}}]}`, `spec: {users: [{name: x, resetpass: true, passwordSecret: {name: "A B", keys: ["c d", e]}}]}`, nil},
+		"resources":           {&Valkey{}, `spec: {resources: {requests: {cpu: 2, storage: 1Gi}, limits: {cpu: 1}}}`, `spec: {replicas: 1, resources: {requests: {cpu: 2, memory: 1Gi, storage: 1Gi}, limits: {cpu: 1}}}`, nil},
+		"sidecar's resources": {&Valkey{}, `spec: {containers: [{name: a, resources: {requests: {cpu: -1}}}]}`, `spec: {containers: [{name: b}, {name: a, image: c, resources: {requests: {cpu: -1}}}]}`, nil},
+		"setting":             {&Valkey{}, `spec: {failover: {mode: Sentinel, sentinel: {config: {parallel-syncs: x}}}}`, `spec: {failover: {mode: Sentinel, sentinel: {quorum: 2, config: {parallel-syncs: x}}}}`, nil},
 		"selector":            {&ValkeySentinel{}, `spec: {valkeySelector: {matchExpressions: [{key: a, operator: Near}]}}`, `spec: {replicas: 5, valkeySelector: {matchExpressions: [{key: a, operator: Near}]}}`, nil},
 		"number of Sentinels": {&ValkeySentinel{}, `spec: {replicas: 1}`, `spec: {replicas: 1, image: a}`, nil},
 		"a Sentinel's size":   {&ValkeySentinel{}, `spec: {persistence: {size: "0"}}`, `spec: {replicas: 5, persistence: {size: "0"}}`, nil},
@@ -107,6 +111,7 @@ func TestWhatIsInvalidAlreadyIsLeftAlone(t *testing.T) {
 		"another bad directive": {&Valkey{}, `spec: {config: {"a b": c}}`, `spec: {config: {"a b": d}}`, []string{`spec.config: Invalid value: "a b": must be the name of a directive: letters, digits and "-"`}},
 		"more replicas":         {&Valkey{}, `spec: {workloadType: Deployment, replicas: 1}`, `spec: {workloadType: Deployment, replicas: 2}`, []string{`spec.replicas: Invalid value: 2: must be 0 with workloadType Deployment`}},
 		"another wrong mode":    {&Valkey{}, `spec: {failover: {sentinel: {quorum: 2}}}`, `spec: {failover: {mode: Operator, sentinel: {quorum: 2}}}`, []string{`spec.failover.sentinel: Forbidden: only with failover.mode Sentinel`}},
+		"a lower limit":         {&Valkey{}, `spec: {resources: {requests: {cpu: 3}, limits: {cpu: 2}}}`, `spec: {resources: {requests: {cpu: 3}, limits: {cpu: 1}}}`, []string{`spec.resources.requests[cpu]: Invalid value: "3": must not be more than the limit, which is 1`}},
 		"another bad pattern":   {&Valkey{}, `spec: {users: [{name: x, keys: {readOnly: ["a b"]}}]}`, `spec: {users: [{name: x, keys: {readOnly: ["a c"]}}]}`, []string{`spec.users[0].keys.readOnly[0]: Invalid value: "a c": must be a pattern without spaces or control characters`}},
 	}
 	for name, c := range cases {

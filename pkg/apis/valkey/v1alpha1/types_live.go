@@ -104,7 +104,8 @@ type FailoverPreconditions struct {
 
 // FailoverRequestStatus is the answer to a failover.
 type FailoverRequestStatus struct {
-	// phase is Succeeded, InProgress (it still runs; the parent's status tells the end) or Failed. Pending in a dry run.
+	// phase is Succeeded, or InProgress (it still runs; the parent's status tells the end). Pending in a dry run. A failover that
+	// failed is answered with an error, which says what went wrong and what was undone.
 	// +optional
 	// +k8s:optional
 	Phase OperationPhase `json:"phase,omitempty" protobuf:"bytes,1,opt,name=phase,casttype=OperationPhase"`

@@ -41,6 +41,7 @@ func ValidateCustom_ValkeySpec(_ context.Context, _ operation.Operation, path *f
 	errs = append(errs, failoverErrors(path.Child("failover"), &spec.Failover, &old.Failover)...)
 	errs = append(errs, deploymentErrors(path, spec, old)...)
 	errs = append(errs, imageErrors(path.Child("image"), spec.Image, old.Image)...)
+	errs = append(errs, resourceErrors(path.Child("resources"), &spec.Resources, &old.Resources)...)
 	errs = append(errs, exporterErrors(path.Child("exporter"), &spec.Exporter, &old.Exporter)...)
 	errs = append(errs, directiveErrors(path.Child("config"), spec.Config, old.Config)...)
 	errs = append(errs, durationErrors(path.Child("rollingUpdate", "syncTimeout"), spec.RollingUpdate.SyncTimeout, old.RollingUpdate.SyncTimeout)...)
@@ -63,6 +64,7 @@ func ValidateCustom_ValkeySentinelSpec(_ context.Context, _ operation.Operation,
 			metav1validation.LabelSelectorValidationOptions{}, path.Child("valkeySelector"))...)
 	}
 	errs = append(errs, imageErrors(path.Child("image"), spec.Image, old.Image)...)
+	errs = append(errs, resourceErrors(path.Child("resources"), &spec.Resources, &old.Resources)...)
 	errs = append(errs, exporterErrors(path.Child("exporter"), &spec.Exporter, &old.Exporter)...)
 	errs = append(errs, directiveErrors(path.Child("config"), spec.Config, old.Config)...)
 	errs = append(errs, containerErrors(path.Child("containers"), spec.Containers, old.Containers)...)
@@ -86,6 +88,7 @@ func ValidateCustom_ValkeyNodeSpec(_ context.Context, _ operation.Operation, pat
 		errs = append(errs, field.Forbidden(path.Child("persistence"), "not with workloadType Deployment"))
 	}
 	errs = append(errs, imageErrors(path.Child("image"), spec.Image, old.Image)...)
+	errs = append(errs, resourceErrors(path.Child("resources"), &spec.Resources, &old.Resources)...)
 	errs = append(errs, exporterErrors(path.Child("exporter"), &spec.Exporter, &old.Exporter)...)
 	errs = append(errs, directiveErrors(path.Child("config"), spec.Config, old.Config)...)
 	errs = append(errs, containerErrors(path.Child("containers"), spec.Containers, old.Containers)...)
@@ -116,6 +119,7 @@ func failoverErrors(path *field.Path, failover, old *FailoverSpec) field.ErrorLi
 				previous.MonitorName)))
 		}
 		errs = append(errs, directiveErrors(path.Child("sentinel", "config"), sentinel.Config, previous.Config)...)
+		errs = append(errs, monitorSettingErrors(path.Child("sentinel", "config"), sentinel.Config, previous.Config)...)
 	}
 	if operator := failover.Operator; operator != nil {
 		var previous *metav1.Duration

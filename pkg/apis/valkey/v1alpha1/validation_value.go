@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
@@ -40,6 +41,19 @@ func directiveErrors(path *field.Path, directives, old map[string]string) field.
 		}
 		if hasControl(value) {
 			errs = append(errs, field.Invalid(path.Key(name), value, noControlCharacters))
+		}
+	}
+	return errs
+}
+
+// Whatever a Sentinel would refuse of the settings that it knows.
+func monitorSettingErrors(path *field.Path, settings, old map[string]string) field.ErrorList {
+	var errs field.ErrorList
+	changed := changedEntries(settings, old)
+	for _, name := range sortedKeys(changed) {
+		value := changed[name]
+		if err := valkeyconf.CheckMonitorSetting(name, value); err != nil && !hasControl(value) {
+			errs = append(errs, field.Invalid(path.Key(name), value, err.Error()))
 		}
 	}
 	return errs
@@ -81,20 +95,23 @@ func imageErrors(path *field.Path, image, old string) field.ErrorList {
 }
 
 func exporterErrors(path *field.Path, exporter, old *ExporterSpec) field.ErrorList {
-	return imageErrors(path.Child("image"), exporter.Image, old.Image)
+	errs := imageErrors(path.Child("image"), exporter.Image, old.Image)
+	return append(errs, resourceErrors(path.Child("resources"), &exporter.Resources, &old.Resources)...)
 }
 
 // What else is in a container is for the core API to judge, when the pods are made.
 func containerErrors(path *field.Path, containers, old []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i := range containers {
-		name := containers[i].Name
-		if slices.ContainsFunc(old, func(previous corev1.Container) bool { return previous.Name == name }) {
-			continue
+		name, previous := containers[i].Name, corev1.Container{}
+		if at := slices.IndexFunc(old, func(container corev1.Container) bool { return container.Name == name }); at >= 0 {
+			previous = old[at]
+		} else {
+			for _, message := range apivalidation.NameIsDNSLabel(name, false) {
+				errs = append(errs, field.Invalid(path.Index(i).Child("name"), name, message))
+			}
 		}
-		for _, message := range apivalidation.NameIsDNSLabel(name, false) {
-			errs = append(errs, field.Invalid(path.Index(i).Child("name"), name, message))
-		}
+		errs = append(errs, resourceErrors(path.Index(i).Child("resources"), &containers[i].Resources, &previous.Resources)...)
 	}
 	return errs
 }
@@ -116,6 +133,9 @@ func ValidateCustom_UserSpec(_ context.Context, _ operation.Operation, path *fie
 	if user.NoPass && user.PasswordSecret != nil && (!old.NoPass || old.PasswordSecret == nil) {
 		errs = append(errs, field.Forbidden(path.Child("nopass"), "not together with passwordSecret"))
 	}
+	if user.PasswordSecret != nil {
+		errs = append(errs, passwordSecretErrors(path.Child("passwordSecret"), user.PasswordSecret, orEmpty(old.PasswordSecret))...)
+	}
 	if user.Permissions != old.Permissions {
 		errs = append(errs, permissionErrors(path.Child("permissions"), user.Permissions)...)
 	}
@@ -132,6 +152,24 @@ func ValidateCustom_UserSpec(_ context.Context, _ operation.Operation, path *fie
 	}
 	if channels := user.Channels; channels != nil {
 		errs = append(errs, patternErrors(path.Child("channels", "patterns"), channels.Patterns, orEmpty(old.Channels).Patterns)...)
+	}
+	return errs
+}
+
+func passwordSecretErrors(path *field.Path, secret *PasswordSecretRef, old PasswordSecretRef) field.ErrorList {
+	var errs field.ErrorList
+	if secret.Name != "" && secret.Name != old.Name {
+		for _, message := range apivalidation.NameIsDNSSubdomain(secret.Name, false) {
+			errs = append(errs, field.Invalid(path.Child("name"), secret.Name, message))
+		}
+	}
+	for i, key := range secret.Keys {
+		if slices.Contains(old.Keys, key) {
+			continue
+		}
+		for _, message := range validation.IsConfigMapKey(key) {
+			errs = append(errs, field.Invalid(path.Child("keys").Index(i), key, message))
+		}
 	}
 	return errs
 }

@@ -32,7 +32,7 @@ func ValkeyWarnings(valkey *Valkey) []string {
 	warnings = append(warnings, ignoredDirectives(path.Child("config"), spec.Config, valkeyconf.OwnedByNode)...)
 	if sentinel := spec.Failover.Sentinel; sentinel != nil {
 		warnings = append(warnings,
-			ignoredDirectives(path.Child("failover", "sentinel", "config"), sentinel.Config, valkeyconf.OwnedByMonitor)...)
+			ignoredDirectives(path.Child("failover", "sentinel", "config"), sentinel.Config, notOfAMonitor)...)
 	}
 	return warnings
 }
@@ -94,6 +94,14 @@ func ignoredDirectives(path *field.Path, directives map[string]string, owned fun
 		}
 	}
 	return warnings
+}
+
+// notOfAMonitor tells whether a key means nothing among the settings of a monitor, and why.
+func notOfAMonitor(key string) (string, bool) {
+	if reason, owned := valkeyconf.OwnedByMonitor(key); owned {
+		return reason, true
+	}
+	return "not a setting of a monitor", !valkeyconf.IsMonitorSetting(key)
 }
 
 func warning(path *field.Path, message string) string { return path.String() + ": " + message }

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	api "github.com/valkeykube/valkeykube/pkg/apis/valkey"
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -22,6 +23,8 @@ type Kind = resource.Kind[*api.Valkey, api.ValkeySpec, api.ValkeyStatus]
 type Others interface {
 	HoldersOf(ctx context.Context, key string, upToDate bool) ([]string, error)
 	CachedSentinels(ctx context.Context) ([]*v1alpha1.ValkeySentinel, error)
+	ValkeyWithService(ctx context.Context, service, self string) (string, error)
+	SentinelWithService(ctx context.Context, service string) (string, error)
 }
 
 // NewKind says how Valkeys are written.
@@ -37,8 +40,10 @@ func NewKind(others Others, monitors *MonitorNames) Kind {
 				stored.MonitorField:  monitorKey(v),
 			}
 		},
-		Warnings:   func(v *api.Valkey) []string { return v1alpha1.ValkeyWarnings(versioned(v)) },
-		Conflicts:  uniqueMonitor{others, monitors}.errors,
+		Warnings: func(v *api.Valkey) []string { return v1alpha1.ValkeyWarnings(versioned(v)) },
+		Conflicts: func(ctx context.Context, object, old *api.Valkey) field.ErrorList {
+			return append(childNames{others}.errors(ctx, object, old), uniqueMonitor{others, monitors}.errors(ctx, object, old)...)
+		},
 		Neighbours: watchers{others}.warnings,
 	}
 }

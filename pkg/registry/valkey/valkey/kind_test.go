@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,7 +25,25 @@ type others struct {
 	cached, stored []string
 	asked          []string
 	sets           []*v1alpha1.ValkeySentinel
-	err            error
+	// services are the holders of Services: "Valkey a" or "ValkeySentinel a".
+	services map[string]string
+	err      error
+}
+
+func (o *others) ValkeyWithService(_ context.Context, service, self string) (string, error) {
+	name, _ := strings.CutPrefix(o.services[service], "Valkey ")
+	if name == self || strings.HasPrefix(name, "ValkeySentinel ") {
+		name = ""
+	}
+	return name, o.err
+}
+
+func (o *others) SentinelWithService(_ context.Context, service string) (string, error) {
+	name, is := strings.CutPrefix(o.services[service], "ValkeySentinel ")
+	if !is {
+		name = ""
+	}
+	return name, o.err
 }
 
 func (o *others) HoldersOf(_ context.Context, key string, upToDate bool) ([]string, error) {

@@ -63,7 +63,10 @@ func TestWhoCannotLookLetsIn(t *testing.T) {
 	if errs := kind.Conflicts(ctx, monitored("new", "m"), nil); len(errs) != 0 {
 		t.Errorf("refused: %v", errs)
 	}
-	want := recorder{"spec.failover.sentinel.monitorName: could not be compared with the names that other Valkeys use"}
+	want := recorder{
+		"metadata.name: could not be compared with the names of other objects' Services",
+		"spec.failover.sentinel.monitorName: could not be compared with the names that other Valkeys use",
+	}
 	if diff := cmp.Diff(want, warned); diff != "" {
 		t.Errorf("want (-), got (+):\n%s", diff)
 	}

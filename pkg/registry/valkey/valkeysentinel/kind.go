@@ -21,6 +21,7 @@ type Kind = resource.Kind[*api.ValkeySentinel, api.ValkeySentinelSpec, api.Valke
 type Others interface {
 	CachedValkeys(ctx context.Context) ([]v1alpha1.Valkey, error)
 	CachedSentinels(ctx context.Context) ([]*v1alpha1.ValkeySentinel, error)
+	ValkeyWithService(ctx context.Context, service, self string) (string, error)
 }
 
 // NewKind says how ValkeySentinels are written.
@@ -34,6 +35,7 @@ func NewKind(others Others) Kind {
 			return fields.Set{"status.state": string(s.Status.State)}
 		},
 		Warnings:   func(s *api.ValkeySentinel) []string { return v1alpha1.ValkeySentinelWarnings(versioned(s)) },
+		Conflicts:  childNames{others}.errors,
 		Neighbours: watched{others}.warnings,
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/warning"
 
 	api "github.com/valkeykube/valkeykube/pkg/apis/valkey"
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -20,7 +22,13 @@ import (
 type others struct {
 	valkeys []v1alpha1.Valkey
 	sets    []*v1alpha1.ValkeySentinel
-	err     error
+	// holder has every Service.
+	holder string
+	err    error
+}
+
+func (o others) ValkeyWithService(context.Context, string, string) (string, error) {
+	return o.holder, o.err
 }
 
 func (o others) CachedValkeys(context.Context) ([]v1alpha1.Valkey, error) { return o.valkeys, o.err }
@@ -87,3 +95,31 @@ func TestWarningsAboutWhatItSelects(t *testing.T) {
 		})
 	}
 }
+
+func TestAServiceIsOneObjects(t *testing.T) {
+	var warned recorder
+	ctx := warning.WithWarningRecorder(t.Context(), &warned)
+	conflicts := func(others others, old *api.ValkeySentinel) string {
+		return NewKind(others).Conflicts(ctx, set("w", 0, 3), old).ToAggregate().Error()
+	}
+	want := `metadata.name: Invalid value: "w": would have the Service valkey-sentinel-w, which Valkey sentinel-w has: choose another name`
+	if got := conflicts(others{holder: "sentinel-w"}, nil); got != want {
+		t.Errorf("got %s", got)
+	}
+	for name, errs := range map[string]field.ErrorList{
+		"free":      NewKind(others{}).Conflicts(ctx, set("w", 0, 3), nil),
+		"an update": NewKind(others{holder: "sentinel-w"}).Conflicts(ctx, set("w", 0, 3), set("w", 0, 3)),
+		"away":      NewKind(others{err: errors.New("away")}).Conflicts(ctx, set("w", 0, 3), nil),
+	} {
+		if len(errs) != 0 {
+			t.Errorf("%s: %v", name, errs)
+		}
+	}
+	if diff := cmp.Diff(recorder{"metadata.name: could not be compared with the names of other objects' Services"}, warned); diff != "" {
+		t.Errorf("want (-), got (+):\n%s", diff)
+	}
+}
+
+type recorder []string
+
+func (r *recorder) AddWarning(_, text string) { *r = append(*r, text) }

@@ -29,6 +29,10 @@ type alone struct{ *stored.Reader }
 
 func (alone) CachedSentinels(context.Context) ([]*v1alpha1.ValkeySentinel, error) { return nil, nil }
 
+func (alone) ValkeyWithService(context.Context, string, string) (string, error) { return "", nil }
+
+func (alone) SentinelWithService(context.Context, string) (string, error) { return "", nil }
+
 func newStorage(t *testing.T) Storage {
 	t.Helper()
 	scheme := registrytest.Scheme()

@@ -26,6 +26,8 @@ type alone struct{}
 func (alone) CachedValkeys(context.Context) ([]v1alpha1.Valkey, error)            { return nil, nil }
 func (alone) CachedSentinels(context.Context) ([]*v1alpha1.ValkeySentinel, error) { return nil, nil }
 
+func (alone) ValkeyWithService(context.Context, string, string) (string, error) { return "", nil }
+
 func newStorage(t *testing.T) Storage {
 	t.Helper()
 	scheme := registrytest.Scheme()
