@@ -14,6 +14,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apiserver"
 	"github.com/valkeykube/valkeykube/pkg/apiserver/embeddedetcd"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/monitors"
 )
 
 // Server is a server with everything it needs, built and not yet running.
@@ -71,6 +72,7 @@ func (s *Server) build(ctx context.Context, options *Options) error {
 	if s.etcd != nil {
 		withFilter(config.Generic, fullStore{s.etcd}.Filter)
 	}
+	withFilter(config.Generic, monitors.KnowPrinted)
 	lives, err := s.live(options, config.Generic)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ var columns = []metav1.TableColumnDefinition{
 	{Name: "OK", Type: "boolean", Description: "Whether a failover could be agreed on and authorised now."},
 	{Name: "Quorum", Type: "integer", Description: "How many Sentinels must agree that the primary is down."},
 	{Name: "Registered", Type: "string", Description: "Sentinels that hold the monitor, of all."},
-	{Name: "Flags", Type: "string", Description: "What the Sentinels say of the primary.", Priority: 1},
+	{Name: "Flags", Type: "string", Description: "What the Sentinels say of the primary."},
 }
 
 // printer prints monitors, alone or in a list.

@@ -130,7 +130,11 @@ func (r *VirtualREST) Watch(ctx context.Context, options *metainternalversion.Li
 		start.Initial = *options.SendInitialEvents
 		start.InitialEnd = start.Initial && options.AllowWatchBookmarks
 	}
-	return r.feed.Watch(ctx, selection(ctx, options), start)
+	selected := selection(ctx, options)
+	if isPrinted(ctx) {
+		selected.Same = printSame
+	}
+	return r.feed.Watch(ctx, selected, start)
 }
 
 func selection(ctx context.Context, options *metainternalversion.ListOptions) feed.Selection {

@@ -53,6 +53,8 @@ type Selection struct {
 	Namespace string
 	// Matches is called with monitors of the namespace.
 	Matches func(*api.Monitor) bool
+	// Same tells of two states of a monitor whether who watches could not tell them apart, and needs not be told of the later one. Optional.
+	Same func(before, after *api.Monitor) bool
 }
 
 func (s Selection) covers(namespace string) bool {

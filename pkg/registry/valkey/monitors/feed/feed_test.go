@@ -355,3 +355,31 @@ func TestSelectionsSeeComingAndGoing(t *testing.T) {
 		t.Errorf("%s %+v", kind, monitor)
 	}
 }
+
+// Who could not tell two states apart hears of the first alone.
+func TestWhatLooksTheSameIsToldOnce(t *testing.T) {
+	f := New(newScripted(), clock.RealClock{})
+	selection := everything("ns")
+	selection.Same = func(before, after *api.Monitor) bool { return before.PrimaryAddress == after.PrimaryAddress }
+	w, err := f.Watch(t.Context(), selection, Start{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	for i, state := range []struct {
+		primary string
+		quorum  int32
+	}{{"p-0", 1}, {"p-0", 2}, {"p-0", 3}, {"p-1", 3}, {"p-1", 4}, {"p-0", 4}} {
+		look := lookOf(time.Now().Add(time.Duration(i)*time.Second), nil, "watch.x", state.primary)
+		look.List.Items[0].Quorum = state.quorum
+		f.apply("set", look)
+	}
+	for i, want := range []struct {
+		kind    watch.EventType
+		primary string
+	}{{watch.Added, "p-0"}, {watch.Modified, "p-1"}, {watch.Modified, "p-0"}} {
+		if kind, monitor := receive(t, w); kind != want.kind || monitor.PrimaryAddress != want.primary {
+			t.Errorf("%d: %s %+v", i, kind, monitor)
+		}
+	}
+}

@@ -101,6 +101,7 @@ func (w *watcher) event(made change) (watch.Event, bool) {
 	had := made.old != nil && w.selection.Matches(made.old)
 	has := made.new != nil && w.selection.Matches(made.new)
 	switch {
+	case had && has && w.selection.Same != nil && w.selection.Same(made.old, made.new):
 	case had && has:
 		return watch.Event{Type: watch.Modified, Object: made.new.DeepCopy()}, true
 	case has:
