@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Install the product into the cluster of $KUBECONFIG, or, where that is not set, of the local cluster $CLUSTER; "remove" takes it out.
-# INSTALL=ha installs three API servers on an etcd of three members instead of one with an etcd of its own.
+# INSTALL=ha installs three API servers on an etcd of three members instead of one with an etcd of its own. NAMESPACE is where to, when not
+# to valkey-system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${VALKEYKUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/valkeykube}
@@ -15,31 +16,36 @@ case ${INSTALL:-embedded} in
   *) echo "INSTALL is embedded or ha, not $INSTALL" >&2; exit 1 ;;
 esac
 
+namespace=${NAMESPACE:-valkey-system}
+[[ $namespace =~ ^[a-z0-9]([-a-z0-9]*[a-z0-9])?$ ]] || { echo "NAMESPACE is no name of a namespace: $namespace" >&2; exit 1; }
+# The namespace is in subjects and addresses too, which kustomize would not change.
+render() { kubectl kustomize "$manifests" | sed "s/\\bvalkey-system\\b/$namespace/g"; }
+
 if [ "${1:-}" = remove ]; then
-  kubectl delete -k "$manifests" --ignore-not-found
+  render | kubectl delete -f - --ignore-not-found
   exit
 fi
 
 # The two keep their objects in different stores.
-if { [ -n "$other" ] && kubectl -n valkey-system get statefulset "$other"; } >/dev/null 2>&1; then
+if { [ -n "$other" ] && kubectl -n "$namespace" get statefulset "$other"; } >/dev/null 2>&1; then
   echo "this cluster has the highly available installation: INSTALL=ha" >&2
   exit 1
 fi
-if [ -z "$other" ] && kubectl -n valkey-system get pvc valkey-apiserver-data >/dev/null 2>&1; then
+if [ -z "$other" ] && kubectl -n "$namespace" get pvc valkey-apiserver-data >/dev/null 2>&1; then
   echo "this cluster has the plain installation, whose objects are on the volume valkey-apiserver-data: take it out first" >&2
   exit 1
 fi
-kubectl apply -k "$manifests" | sed 's/^/  /'
+render | kubectl apply -f - | sed 's/^/  /'
 # Where images were rebuilt under the same name, pods that run an older one are replaced.
 for name in valkey-apiserver valkey-controller; do
   digest=$(sha256sum "bin/$name" 2>/dev/null | cut -c1-16 || true)
   if [ -n "$digest" ]; then
-    kubectl -n valkey-system patch deployment "$name" --type=strategic \
+    kubectl -n "$namespace" patch deployment "$name" --type=strategic \
       -p "{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{\"valkey.io/build\":\"$digest\"}}}}}" | sed 's/^/  /'
   fi
 done
 echo "waiting for the API server and the controller"
 for name in valkey-apiserver valkey-controller; do
-  kubectl -n valkey-system rollout status "deployment/$name" --timeout=300s | sed 's/^/  /'
+  kubectl -n "$namespace" rollout status "deployment/$name" --timeout=300s | sed 's/^/  /'
 done
 kubectl wait --for=condition=Available apiservice/v1alpha1.valkey.io --timeout=120s | sed 's/^/  /'

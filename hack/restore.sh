@@ -2,9 +2,10 @@
 # Put a snapshot back into the store of the installation with the embedded etcd: hack/restore.sh FILE. What the store holds is kept aside on
 # its volume. The API is away meanwhile; the Valkeys are not.
 set -euo pipefail
+namespace=${NAMESPACE:-valkey-system}
 file=${1:?usage: hack/restore.sh FILE}
 [ -s "$file" ] || { echo "$file is no file, or an empty one" >&2; exit 1; }
-kube() { kubectl -n valkey-system "$@"; }
+kube() { kubectl -n "$namespace" "$@"; }
 if kube get statefulset valkey-etcd >/dev/null 2>&1; then
   echo "this store is an etcd of several members: restore it as README.md says" >&2
   exit 1

@@ -6,7 +6,9 @@ package app
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -52,6 +54,18 @@ type Options struct {
 	registry compatibility.ComponentGlobalsRegistry
 }
 
+// podNamespace is where Kubernetes tells a pod its namespace.
+const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// installedIn is the namespace that the file names, else the usual one.
+func installedIn(file string) string {
+	text, err := os.ReadFile(file)
+	if namespace := strings.TrimSpace(string(text)); err == nil && namespace != "" {
+		return namespace
+	}
+	return naming.SystemNamespace
+}
+
 func init() {
 	// The server's feature gate is also that of its logs.
 	utilruntime.Must(logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate))
@@ -69,7 +83,7 @@ func NewOptions() *Options {
 		Recommended:   genericoptions.NewRecommendedOptions(StoragePrefix, apiserver.Codecs.LegacyCodec(v1alpha1.SchemeGroupVersion)),
 		Logs:          logs.NewOptions(),
 		DataDir:       "/var/lib/valkey-apiserver",
-		Namespace:     naming.SystemNamespace,
+		Namespace:     installedIn(podNamespace),
 		ClusterDomain: "cluster.local",
 		registry:      registry,
 	}
@@ -87,7 +101,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	own := sections.FlagSet("valkey")
 	own.StringVar(&o.DataDir, "data-dir", o.DataDir, "Directory in which the embedded etcd keeps its data. Not used with --etcd-servers.")
 	own.Int64Var(&o.EtcdQuotaBytes, "embedded-etcd-quota-bytes", o.EtcdQuotaBytes, "Size of the embedded etcd's data, in bytes, from which on writes are refused. 0 is 2 GiB.")
-	own.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace in which the product is installed.")
+	own.StringVar(&o.Namespace, "namespace", o.Namespace, "Namespace in which the product is installed. Default: that of the pod this runs in, elsewhere "+naming.SystemNamespace+".")
 	own.StringVar(&o.ClusterDomain, "cluster-domain", o.ClusterDomain, "DNS domain of the cluster.")
 
 	o.Run.AddUniversalFlags(sections.FlagSet("generic"))

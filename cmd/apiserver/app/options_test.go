@@ -4,10 +4,14 @@
 package app
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
 func parsed(t *testing.T, args ...string) *Options {
@@ -63,6 +67,21 @@ func TestEverythingThatIsWrongIsReportedAtOnce(t *testing.T) {
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)
+		}
+	}
+}
+
+func TestAPodIsInstalledWhereItRuns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "namespace")
+	if got := installedIn(file); got != naming.SystemNamespace {
+		t.Errorf("outside of a pod: %q", got)
+	}
+	for content, want := range map[string]string{"elsewhere\n": "elsewhere", "": naming.SystemNamespace} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := installedIn(file); got != want {
+			t.Errorf("%q: got %q, want %q", content, got, want)
 		}
 	}
 }
