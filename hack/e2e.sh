@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # End-to-end tests on a real cluster of their own, which is removed afterwards unless KEEP=1. RUN=regexp chooses tests.
-# INSTALL=ha runs those of the highly available installation, on it.
+# INSTALL=ha runs those of the highly available installation, on it; BENCH=1 the measurements, RUNS times each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "${CLUSTER:-demo}" = demo ] && CLUSTER=e2e
@@ -17,5 +17,6 @@ KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "$CLUSTER")
 export KUBECONFIG CLUSTER_BIN=$cache/bin/cluster
 tag=e2e packages=./test/e2e
 [ "${INSTALL:-}" != ha ] || tag=e2eha packages=./test/e2e/ha
+[ "${BENCH:-}" != 1 ] || tag=e2ebench packages=./test/e2e/bench
 # Tests that cut machines off or take the product away run one after the other, and first; those that say t.Parallel() after them, together.
 go test -tags "$tag" -timeout 75m -parallel "${PARALLEL:-3}" -v -count=1 -run "${RUN:-.}" "$packages"

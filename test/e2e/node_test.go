@@ -109,7 +109,7 @@ func TestL6FullVolume(t *testing.T) {
 		return err
 	})
 	framework.Eventually(t, time.Minute, "writes are refused", func() error {
-		_, err := c.TryFill(t, s.PrimaryAddress())
+		_, err := c.TryFill(t, s.PrimaryAddress(), 1000)
 		if err == nil || !strings.Contains(err.Error(), "MISCONF") {
 			return errors.Join(errors.New("they are not"), err)
 		}

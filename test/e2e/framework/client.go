@@ -5,6 +5,7 @@ package framework
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -99,15 +100,15 @@ func (c *Client) Must(t *testing.T, addr string, command ...string) string {
 // Fill writes about 100 MB, 100 kB to each of the keys fill:1 to fill:1000.
 func (c *Client) Fill(t *testing.T, addr string) {
 	t.Helper()
-	if _, err := c.TryFill(t, addr); err != nil {
+	if _, err := c.TryFill(t, addr, 1000); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TryFill is Fill that returns what happened.
-func (c *Client) TryFill(t *testing.T, addr string) (string, error) {
+// TryFill writes 100 kB to each of the keys from fill:1 on, and returns what happened.
+func (c *Client) TryFill(t *testing.T, addr string, keys int) (string, error) {
 	t.Helper()
-	return c.exec(t, "fill", "-addr", addr, "-timeout", "20s")
+	return c.exec(t, "fill", "-addr", addr, "-timeout", "20s", "-keys", strconv.Itoa(keys))
 }
 
 // Filled is how many of three of those keys a server holds.
