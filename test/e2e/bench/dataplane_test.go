@@ -37,7 +37,9 @@ func runs(t *testing.T) int {
 // row prints one row of a table of docs/performance.md.
 func row(what string, values []time.Duration, rest ...any) {
 	slices.Sort(values)
-	at := func(part float64) time.Duration { return values[min(len(values)-1, int(part*float64(len(values))))].Round(time.Millisecond) }
+	at := func(part float64) time.Duration {
+		return values[min(len(values)-1, int(part*float64(len(values))))].Round(time.Millisecond)
+	}
 	fmt.Printf("| %s | %d | %s | %s | %s |", what, len(values), at(0.5), at(0.95), values[len(values)-1].Round(time.Millisecond))
 	for _, cell := range rest {
 		fmt.Printf(" %v |", cell)
