@@ -32,6 +32,21 @@ type Record struct {
 	Refused map[string]string
 	// WrongSince is when its address was first seen to differ from the real primary's; zero while it does not.
 	WrongSince time.Time
+	// RegisteredAt is when we registered it; zero where somebody else did.
+	RegisteredAt time.Time
+}
+
+// settling is how long a monitor that was just registered may be without a quorum: its Sentinels have to find each other first.
+const settling = 10 * time.Second
+
+// isSettling tells whether the monitor was registered only just now.
+func (m Memory) isSettling(monitor string, now time.Time) bool {
+	for key, record := range m {
+		if key.Monitor == monitor && !record.RegisteredAt.IsZero() && now.Sub(record.RegisteredAt) < settling {
+			return true
+		}
+	}
+	return false
 }
 
 // clone is a copy that may be changed.
@@ -82,7 +97,7 @@ func (m Memory) note(outcome Outcome, now time.Time) {
 	switch action := outcome.Action.(type) {
 	case Register:
 		if outcome.Err == nil {
-			m[Key{Run: action.Run, Monitor: action.Monitor}] = Record{}
+			m[Key{Run: action.Run, Monitor: action.Monitor}] = Record{RegisteredAt: now}
 		}
 	case Remove:
 		if outcome.Err == nil {

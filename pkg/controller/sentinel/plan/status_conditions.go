@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -36,14 +37,17 @@ func told(kind string, findings []finding, otherwise string) metav1.Condition {
 func (s *summary) quorumHealthy() metav1.Condition {
 	condition := metav1.Condition{Type: v1alpha1.ConditionQuorumHealthy, Status: metav1.ConditionFalse}
 	answering, size := s.answering(), s.plan.size
-	var texts []string
+	var texts, settling []string
 	registered := 0
 	for _, monitor := range s.monitors {
 		if monitor.RegisteredOn == 0 {
 			continue
 		}
 		registered++
-		if !monitor.OK {
+		switch {
+		case !monitor.OK && s.memory.isSettling(monitor.Name, s.Now):
+			settling = append(settling, monitor.Name)
+		case !monitor.OK:
 			texts = append(texts, fmt.Sprintf("monitor %s: %s", monitor.Name, monitor.OKMessage))
 		}
 	}
@@ -55,6 +59,12 @@ func (s *summary) quorumHealthy() metav1.Condition {
 		condition.Message = strings.Join(append([]string{fmt.Sprintf("%d of %d Sentinels answer, a majority is %d", answering, size, majority(size))}, texts...), "; ")
 	case len(texts) > 0:
 		condition.Reason, condition.Message = v1alpha1.ReasonNoQuorum, strings.Join(texts, "; ")
+	case len(settling) > 0:
+		// What it said before goes on being said: that they have not found each other yet is no loss of a quorum.
+		if before := meta.FindStatusCondition(s.Set.Status.Conditions, v1alpha1.ConditionQuorumHealthy); before != nil {
+			return metav1.Condition{Type: before.Type, Status: before.Status, Reason: before.Reason, Message: before.Message}
+		}
+		condition.Reason, condition.Message = v1alpha1.ReasonNoQuorum, "just registered: "+strings.Join(settling, ", ")
 	case registered == 0:
 		condition.Status, condition.Reason = metav1.ConditionTrue, v1alpha1.ReasonNoMonitors
 		condition.Message = "a majority of the Sentinels answers; nothing is monitored yet"

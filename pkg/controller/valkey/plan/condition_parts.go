@@ -41,7 +41,7 @@ func (r *reporter) progressing(started bool) finding {
 	case r.p.Memory.Rolling != "":
 		return yes(v1alpha1.ReasonRolling, r.p.Memory.Rolling+" was replaced and is not in sync yet"+r.because(r.p.Memory.Rolling))
 	}
-	return no(v1alpha1.ReasonAsExpected, "")
+	return no(v1alpha1.ReasonAsExpected, "every node is as the spec asks")
 }
 
 // degraded tells of what is less than asked for.
@@ -50,7 +50,7 @@ func (r *reporter) degraded(started bool) finding {
 		return yes(trouble.Reason, trouble.Message)
 	}
 	if !started {
-		return no(v1alpha1.ReasonStarting, "")
+		return no(v1alpha1.ReasonStarting, "nothing was complete yet that could be missing")
 	}
 	if unwell := r.unwell(); unwell != "" {
 		return yes(v1alpha1.ReasonPodsNotReady, unwell)
@@ -62,13 +62,13 @@ func (r *reporter) degraded(started bool) finding {
 			}
 		}
 	}
-	return no(v1alpha1.ReasonAsExpected, "")
+	return no(v1alpha1.ReasonAsExpected, "nothing is missing")
 }
 
 // configuration tells of everything in the spec that has no effect or is unwise. What keeps something from working goes first.
 func (r *reporter) configuration() finding {
 	if len(r.p.Warnings) == 0 {
-		return no(v1alpha1.ReasonAsExpected, "")
+		return no(v1alpha1.ReasonAsExpected, "nothing in the spec is ignored or unwise")
 	}
 	order := []string{v1alpha1.ReasonSecretMissing, v1alpha1.ReasonInvalidUser, v1alpha1.ReasonUnwiseConfiguration, v1alpha1.ReasonIgnoredConfiguration}
 	rank := func(w Blocked) int {
