@@ -170,6 +170,11 @@ func waitingTrouble(status corev1.ContainerStatus) (reason, message string) {
 	if ended := status.State.Terminated; ended != nil && ended.ExitCode != 0 {
 		return endReason(ended), endMessage(status.Name, ended)
 	}
+	if ended := status.LastTerminationState.Terminated; status.State.Running != nil && !status.Ready && ended != nil && ended.ExitCode != 0 &&
+		refusedConfig(ended.Message) != "" {
+		// It has just been started once more.
+		return endReason(ended), endMessage(status.Name, ended)
+	}
 	waiting := status.State.Waiting
 	if waiting == nil {
 		return "", ""
@@ -188,12 +193,38 @@ func waitingTrouble(status corev1.ContainerStatus) (reason, message string) {
 	return "", ""
 }
 
-// endReason tells a container that could not even be started from one that ended.
+// endReason tells a container that could not even be started, and a server that refuses its configuration, from one that ended.
 func endReason(ended *corev1.ContainerStateTerminated) string {
-	if ended.Reason == "StartError" || ended.Reason == "ContainerCannotRun" {
+	switch {
+	case ended.Reason == "StartError" || ended.Reason == "ContainerCannotRun":
 		return v1alpha1.ReasonContainerConfigFailed
+	case ended.ExitCode != 0 && refusedConfig(ended.Message) != "":
+		return v1alpha1.ReasonConfigRefused
 	}
 	return v1alpha1.ReasonCrashLooping
+}
+
+// fatalConfig is how a server begins to say what it does not like in its configuration.
+const fatalConfig = "FATAL CONFIG FILE ERROR"
+
+// refusedConfig is what a server said about a configuration that it does not start with; empty where it said nothing like that.
+func refusedConfig(log string) string {
+	at := strings.LastIndex(log, fatalConfig)
+	if at < 0 {
+		return ""
+	}
+	var words []string
+	for line := range strings.Lines(log[at:]) {
+		line = strings.TrimSpace(line)
+		switch {
+		case len(words) == 0 && strings.HasPrefix(line, fatalConfig), line == "":
+		case strings.HasPrefix(line, "time="): // the agent's own log
+			return strings.Join(words, " ")
+		default:
+			words = append(words, line)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // endMessage is the container's own last words: the end of its log, where it wrote no message.
@@ -203,11 +234,23 @@ func endMessage(container string, ended *corev1.ContainerStateTerminated) string
 	if words == "" {
 		return message
 	}
+	if refused := refusedConfig(words); refused != "" {
+		return "the server refuses its configuration: " + truncated(refused)
+	}
 	const most = 400
 	if len(words) > most {
 		words = "…" + strings.ToValidUTF8(words[len(words)-most:], "")
 	}
 	return message + ": " + words
+}
+
+// truncated keeps the beginning.
+func truncated(text string) string {
+	const most = 400
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
 }
 
 func unready(pod *corev1.Pod) string {

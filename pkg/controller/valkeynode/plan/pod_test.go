@@ -95,6 +95,24 @@ func TestWhyANodeIsNotReady(t *testing.T) {
 			}),
 			wantReason: v1alpha1.ReasonCrashLooping, wantMessage: "Bad directive",
 		},
+		"a configuration that the server refuses": {
+			pod: podWith(func(p *corev1.Pod) {
+				p.Status.Phase = corev1.PodRunning
+				status := waiting("server", "CrashLoopBackOff", "back-off 5m0s")
+				status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: refusedText}
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{status}
+			}),
+			wantReason: v1alpha1.ReasonConfigRefused, wantMessage: "the server refuses its configuration: Reading the configuration file, at line 3 >>> 'maxmemory-policy nonsense' one of them",
+		},
+		"the same, started once more": {
+			pod: podWith(func(p *corev1.Pod) {
+				p.Status.Phase = corev1.PodRunning
+				status := corev1.ContainerStatus{Name: "server", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}
+				status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: refusedText}
+				p.Status.ContainerStatuses = []corev1.ContainerStatus{status}
+			}),
+			wantReason: v1alpha1.ReasonConfigRefused, wantMessage: "nonsense",
+		},
 		"a container that cannot be started": {
 			pod: podWith(func(p *corev1.Pod) {
 				status := waiting("agent", "RunContainerError", "an error with a number that changes")
@@ -246,3 +264,12 @@ func TestClaimConditions(t *testing.T) {
 var errRefused = errors.New("refused")
 
 func quantity(text string) resource.Quantity { return resource.MustParse(text) }
+
+const refusedText = `time=2026-01-01T00:00:00Z level=INFO msg=decision action=StartPrimary
+
+*** FATAL CONFIG FILE ERROR (Version 8.1.1) ***
+Reading the configuration file, at line 3
+>>> 'maxmemory-policy nonsense'
+one of them
+time=2026-01-01T00:00:01Z level=INFO msg="the server has ended" exitCode=1
+`
