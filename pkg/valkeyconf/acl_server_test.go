@@ -157,7 +157,7 @@ var allowedOnNodes = map[string][]string{
 	},
 	naming.UserAgent: {
 		"CONFIG SET hz 11", "REPLICAOF NO ONE", "CLIENT PAUSE 1 WRITE", "CLIENT UNPAUSE",
-		"CLIENT KILL TYPE normal SKIPME yes", "SHUTDOWN ABORT",
+		"CLIENT KILL TYPE normal SKIPME yes", "SHUTDOWN ABORT", "ACL LOAD", "ACL LIST",
 	},
 	naming.UserReplication: {"PSYNC ? -1"},
 	naming.UserSentinel: {

@@ -29,8 +29,9 @@ var nodeUsers = map[string][]string{
 		"+client|list", "+shutdown", "+failover"),
 	// PSYNC would register as a replica; a snapshot is taken with REPLCONF rdb-only and SYNC.
 	naming.UserAPIServer: join(handOver, "+sync", "+replconf"),
-	// client|list shows whether the controller is connected: see package fence of the agent.
-	naming.UserAgent: join(handOver, "+shutdown", "+client|list"),
+	// client|list shows whether the controller is connected: see package fence of the agent. acl|load brings back users that were changed by
+	// hand, the controller's among them.
+	naming.UserAgent: join(handOver, "+shutdown", "+client|list", "+acl|list", "+acl|load"),
 	// Without replconf a link is up but acknowledges nothing; without sync a full copy over two channels never ends.
 	naming.UserReplication: {"+psync", "+sync", "+replconf", "+ping"},
 	// Without exactly these something breaks, often silently: no promotion, an old primary never demoted, Sentinels that

@@ -39,6 +39,8 @@ func nodeFlags() (*flag.FlagSet, *node.Options) {
 	flags.DurationVar(&o.Limits.Cold, "wait-cold", limits.Cold, "longest wait for a missing member while none runs")
 	flags.DurationVar(&o.Limits.Authority, "wait-authority", limits.Authority, "longest wait for a peer to be promoted, with older data")
 	flags.DurationVar(&o.Limits.Empty, "wait-empty", limits.Empty, "longest wait for a missing member, without data")
+	flags.DurationVar(&o.UsersEvery, "users-every", 10*time.Second, "time between two comparisons of the server's users with the ACL file")
+	flags.DurationVar(&o.LockedPatience, "wait-locked", time.Minute, "how long a server that lets the agent in no more is left alone")
 	place(flags, &o.Listen, &o.AgentPort, &o.DNSListen)
 	binary(flags, &o.Server, &o.ServerHost)
 	return flags, o

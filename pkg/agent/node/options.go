@@ -39,6 +39,9 @@ type Options struct {
 	// Limits bound the waits of the decision. Poll is the time between two looks while waiting.
 	Limits decision.Limits
 	Poll   time.Duration
+	// UsersEvery is how often the server's users are compared with the ACL file, and LockedPatience how long a server that lets the agent in
+	// no more is left alone. Default 10 s and 1 min.
+	UsersEvery, LockedPatience time.Duration
 	// Version of the agent, for reports.
 	Version string
 	// ReapAll is set for pid 1.
@@ -73,6 +76,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Poll <= 0 {
 		o.Poll = 300 * time.Millisecond
+	}
+	if o.UsersEvery <= 0 {
+		o.UsersEvery = 10 * time.Second
+	}
+	if o.LockedPatience <= 0 {
+		o.LockedPatience = time.Minute
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -58,10 +58,11 @@ func (a *Agent) lookAtSelf(ctx context.Context) topology.Member {
 	return m
 }
 
-// watch keeps the record while the server runs, undoes once what only its start needed, and keeps the fence.
+// watch keeps the record while the server runs, undoes once what only its start needed, and keeps the fence and the
+// product's own users.
 func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, disk dataset.Disk) {
 	pending := a.afterStart(begin, base, disk)
-	f := fencing{state: fence.State{Joined: begin.joined}}
+	f, u := fencing{state: fence.State{Joined: begin.joined}}, users{}
 	for saved := (time.Time{}); ctx.Err() == nil; {
 		m := a.lookAtSelf(ctx)
 		rest := watchEvery
@@ -72,6 +73,7 @@ func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, 
 			pending = a.carryOut(ctx, pending, m)
 			a.guard(ctx, &f, m)
 		}
+		a.keepUsers(ctx, &u, m)
 		if len(pending) > 0 {
 			rest = hurryEvery
 		}
