@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,6 +53,8 @@ func TestSimulator(t *testing.T) {
 		}
 		return
 	}
+	// The collector would take a third of the time: a storm's rubbish is small.
+	defer debug.SetGCPercent(debug.SetGCPercent(800))
 	var made, seeds atomic.Int64
 	var workers sync.WaitGroup
 	actions := sync.Map{}
@@ -249,12 +252,17 @@ func (s *simulation) planned(stale bool) Plan {
 func (s *simulation) step() error {
 	s.steps++
 	s.advance()
+	if err := s.checkFences(); err != nil {
+		return err
+	}
 	stale := !s.calm && s.chance(20)
 	o := s.observed(stale)
 	p := compute(o, simulatedSteps(), s.same)
-	if line := fmt.Sprintf("%s\n       %s", s.picture(), p); line != s.last {
-		s.tell("%s", line)
-		s.last = line
+	if s.log {
+		if line := fmt.Sprintf("%s\n       %s", s.picture(), p); line != s.last {
+			s.tell("%s", line)
+			s.last = line
+		}
 	}
 	if err := s.check(p); err != nil {
 		return fmt.Errorf("%w; plan: %s", err, p)
@@ -429,6 +437,9 @@ func (s *simulation) changePrimary(action Action, outcome *Outcome) (crashed boo
 		}
 	}
 	if crashed {
+		if n := s.nodes[s.index(from)]; n.live() && !done {
+			n.paused = 1 + s.random.IntN(10)
+		}
 		s.tell("the controller dies in the middle of a change, done=%v", done)
 		s.valkey.Status.Operation = claim
 		return true

@@ -5,6 +5,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 )
@@ -34,6 +35,10 @@ func stepScale(p *pass) decision {
 	}
 	if last.Object.DeletionTimestamp != nil {
 		return blocked(v1alpha1.ReasonScaling, "waits until "+last.Object.Name+" is gone")
+	}
+	// What it was promoted with, or took beside the primary, is thrown away when it is made to follow, not with its pod.
+	if slices.Contains(p.verdict.Rivals, last.Object.Name) {
+		return blocked(v1alpha1.ReasonHeldUnhealthy, last.Object.Name+" says that it is primary, and is removed when it follows "+p.verdict.Node)
 	}
 	// Nobody knows what a node holds that does not answer: an empty primary is no proof that it is nothing.
 	if leader, _ := p.o.Snapshot.Member(p.verdict.Node); !leader.HasData() && !p.member(last).Reach.OK() {

@@ -176,6 +176,9 @@ func TestScale(t *testing.T) {
 		"not one that may hold more than an empty primary": {given(modeNone, 2, to(1), member(0, func(m *topology.Member) { m.Keys = 0 }),
 			member(1, func(m *topology.Member) { m.Keys = 0 }), member(2, unreachable)), "blocked HeldUnhealthy"},
 		"one that does not answer": {given(modeNone, 2, to(1), member(2, unreachable)), "remove node v-2"},
+		"not one that says it is primary, too": {given(modeNone, 2, to(1), member(2, func(m *topology.Member) {
+			m.Role, m.Primary, m.ReplID = topology.RolePrimary, topology.Address{}, "other"
+		})), "blocked HeldUnhealthy"},
 		"not behind the back of a Sentinel": {given(modeSentinel, 2, to(1), primaryIs(2), func(o *Observed) {
 			for i := range o.Snapshot.Sentinels {
 				o.Snapshot.Sentinels[i].Reach.Class = topology.ReachTimeout

@@ -223,7 +223,12 @@ func (w *world) routed() *simNode {
 }
 
 func (w *world) write() {
-	if n := w.routed(); n.live() && n.server.primary && w.chance(70) {
+	n := w.routed()
+	if n.live() && n.paused > 0 {
+		n.paused--
+		return
+	}
+	if n.live() && n.server.primary && !n.fence.Closed && w.chance(70) {
 		n.server.value++
 		n.server.offset += 10
 		for _, r := range w.sorted() {
@@ -365,6 +370,9 @@ func (w *world) userActs() {
 	ended := operation.DeepCopy()
 	from, to := w.index(operation.From), w.index(operation.To)
 	if w.userDies {
+		if a := w.nodes[from]; a.live() {
+			a.paused = 1 + w.random.IntN(10)
+		}
 		return
 	}
 	ended.Phase = v1alpha1.OperationFailed

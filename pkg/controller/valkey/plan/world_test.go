@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/valkeykube/valkeykube/pkg/agent/fence"
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
 	"github.com/valkeykube/valkeykube/pkg/desired"
@@ -83,6 +84,13 @@ type simNode struct {
 	awaited  string
 	// forgotten: the controller has restarted since.
 	forgotten bool
+	// fence is the agent's, and wrong for how many seconds it has let a server take writes that another was promoted over.
+	fence fence.State
+	wrong int
+	// paused for so many seconds more: whoever paused the writes for a hand-over is gone, and the pause ends by itself.
+	paused int
+	// asked is when the controller last asked the server for something.
+	asked time.Time
 }
 
 type sentinel struct {
@@ -142,6 +150,9 @@ func (w *world) look(stale bool) Observed {
 			seen = Node{Index: i, Object: n.stale, Pod: n.stalePod}
 		}
 		o.Nodes = append(o.Nodes, seen)
+		if n.live() && !n.hidden {
+			n.asked = w.now
+		}
 		o.Snapshot.Members = append(o.Snapshot.Members, w.member(n))
 	}
 	if w.valkey.Spec.Failover.Mode == v1alpha1.FailoverModeSentinel {
