@@ -40,6 +40,7 @@ func ValidateCustom_ValkeySpec(_ context.Context, _ operation.Operation, path *f
 	}
 	errs = append(errs, failoverErrors(path.Child("failover"), &spec.Failover, &old.Failover)...)
 	errs = append(errs, deploymentErrors(path, spec, old)...)
+	errs = append(errs, networkPolicyErrors(path.Child("networking", "networkPolicy"), spec.Networking.NetworkPolicy, old.Networking.NetworkPolicy)...)
 	errs = append(errs, imageErrors(path.Child("image"), spec.Image, old.Image)...)
 	errs = append(errs, resourceErrors(path.Child("resources"), &spec.Resources, &old.Resources)...)
 	errs = append(errs, exporterErrors(path.Child("exporter"), &spec.Exporter, &old.Exporter)...)
@@ -67,6 +68,7 @@ func ValidateCustom_ValkeySentinelSpec(_ context.Context, _ operation.Operation,
 	errs = append(errs, resourceErrors(path.Child("resources"), &spec.Resources, &old.Resources)...)
 	errs = append(errs, exporterErrors(path.Child("exporter"), &spec.Exporter, &old.Exporter)...)
 	errs = append(errs, directiveErrors(path.Child("config"), spec.Config, old.Config)...)
+	errs = append(errs, networkPolicyErrors(path.Child("networking", "networkPolicy"), spec.Networking.NetworkPolicy, old.Networking.NetworkPolicy)...)
 	errs = append(errs, containerErrors(path.Child("containers"), spec.Containers, old.Containers)...)
 	errs = append(errs, labelErrors(path.Child("podLabels"), spec.PodLabels, old.PodLabels)...)
 	errs = append(errs, annotationErrors(path.Child("podAnnotations"), spec.PodAnnotations, old.PodAnnotations)...)

@@ -254,6 +254,9 @@ func hasSpaceOrControl(text string) bool {
 func ValidateCustom_TLSSpec(_ context.Context, _ operation.Operation, path *field.Path, tls, old *TLSSpec) field.ErrorList {
 	had := func(wrong func(*TLSSpec) bool) bool { return old != nil && wrong(old) }
 	var errs field.ErrorList
+	if asksForTLS(tls) && !had(asksForTLS) {
+		errs = append(errs, field.Forbidden(path.Child("enabled"), "TLS is not there yet, and nothing would be encrypted: leave it out"))
+	}
 	if hasTwoCertificates(tls) && !had(hasTwoCertificates) {
 		errs = append(errs, field.Forbidden(path.Child("certManager"), "not together with secretName"))
 	}
@@ -266,6 +269,8 @@ func ValidateCustom_TLSSpec(_ context.Context, _ operation.Operation, path *fiel
 	return errs
 }
 
+func asksForTLS(tls *TLSSpec) bool { return tls.Enabled }
+
 func hasTwoCertificates(tls *TLSSpec) bool { return tls.SecretName != "" && tls.CertManager != nil }
 
 func lacksCertificate(tls *TLSSpec) bool {
@@ -274,6 +279,14 @@ func lacksCertificate(tls *TLSSpec) bool {
 
 func isOnPlaintextPort(tls *TLSSpec) bool {
 	return tls.AllowUnencrypted && tls.Port != nil && *tls.Port == 6379
+}
+
+// networkPolicyErrors refuses what would not protect anything.
+func networkPolicyErrors(path *field.Path, policy, old *NetworkPolicySpec) field.ErrorList {
+	if policy == nil || !policy.Enabled || old != nil && old.Enabled {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(path.Child("enabled"), "network policies are not made yet: leave it out, and make a NetworkPolicy by hand")}
 }
 
 // ValidateCustom_PodDisruptionBudgetSpec checks what the tags cannot express.
