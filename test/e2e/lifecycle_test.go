@@ -50,8 +50,8 @@ func TestSentinelsBeforeThePods(t *testing.T) {
 		return nil
 	})
 	for _, addr := range s.SentinelAddresses() {
-		if found, err := c.Find(t, []string{addr}, s.Name); err == nil {
-			t.Errorf("%s holds a monitor at %s", addr, found)
+		if err := c.HoldsNoMonitor(t, addr, s.Name); err != nil {
+			t.Error(err)
 		}
 	}
 	framework.Kubectl(t, "patch", "valkey", "main", "-n", ns, "--type=merge", "-p", `{"spec":{"scheduling":{"nodeSelector":null}}}`)

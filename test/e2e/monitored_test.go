@@ -169,19 +169,8 @@ func monitorsAreLive(t *testing.T, s *framework.Set, _ *framework.Client) {
 }
 
 func deletedReplicaRejoins(t *testing.T, s *framework.Set, _ *framework.Client) {
-	primary, replica := s.Primary(t), s.Replica(t)
-	old, err := s.Pod(t, replica)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Env.DeletePod(t, s.Namespace, old.Name, 0)
-	framework.Eventually(t, time.Minute, "the pod is another one", func() error {
-		pod, err := s.Pod(t, replica)
-		if err == nil && (pod.UID == old.UID || !framework.PodReady(pod)) {
-			err = fmt.Errorf("not yet")
-		}
-		return err
-	})
+	primary := s.Primary(t)
+	s.ReplacePod(t, s.Replica(t))
 	s.WaitReady(t, time.Minute)
 	if now := s.Primary(t); now != primary {
 		t.Errorf("the primary changed from %s to %s", primary, now)
@@ -264,8 +253,8 @@ func relabelled(t *testing.T, s *framework.Set, c *framework.Client) {
 	framework.Kubectl(t, "label", "-n", s.Namespace, "valkey", s.Name, "team=b", "--overwrite")
 	framework.Eventually(t, 30*time.Second, "no Sentinel holds the monitor", func() error {
 		for _, addr := range s.SentinelAddresses() {
-			if found, err := c.Find(t, []string{addr}, s.Name); err == nil {
-				return fmt.Errorf("%s still says %s", addr, found)
+			if err := c.HoldsNoMonitor(t, addr, s.Name); err != nil {
+				return err
 			}
 		}
 		return nil

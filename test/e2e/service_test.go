@@ -6,13 +6,11 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -20,26 +18,7 @@ import (
 	"github.com/valkeykube/valkeykube/test/e2e/framework"
 )
 
-// readyEndpoints are the pods behind the write Service that may get traffic now.
-func readyEndpoints(ctx context.Context, s *framework.Set) ([]string, error) {
-	slices, err := s.Env.Kube.DiscoveryV1().EndpointSlices(s.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: discoveryv1.LabelServiceName + "=" + naming.PrimaryService(s.Name),
-	})
-	if err != nil {
-		return nil, err
-	}
-	var pods []string
-	for i := range slices.Items {
-		for _, endpoint := range slices.Items[i].Endpoints {
-			if ready := endpoint.Conditions.Ready; (ready == nil || *ready) && endpoint.TargetRef != nil {
-				pods = append(pods, endpoint.TargetRef.Name)
-			}
-		}
-	}
-	return pods, nil
-}
-
-// The primary's pod is deleted; the endpoints are looked at all the time.
+// The primary's pod is deleted, and every change of the endpoints is seen.
 func writeServiceFollows(t *testing.T, s *framework.Set, c *framework.Client) {
 	s.Crash(t, c, "f1", s.ViaSentinel(), func() { followed(t, s, c) })
 }
@@ -47,46 +26,19 @@ func writeServiceFollows(t *testing.T, s *framework.Set, c *framework.Client) {
 func followed(t *testing.T, s *framework.Set, c *framework.Client) {
 	t.Helper()
 	before := s.Primary(t)
-	addr := s.Address(before)
+	history := watchEndpoints(t, s)
 	s.Env.DeletePod(t, s.Namespace, naming.NodePod(before), 0)
-	var switched, arrived time.Time
-	for deadline := time.Now().Add(40 * time.Second); time.Now().Before(deadline) && arrived.IsZero(); {
-		pods, err := readyEndpoints(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
+	now := s.WaitSwitch(t, c, s.Address(before), switchPatience)
+	switched, pod := time.Now(), naming.NodePod(s.NodeAt(t, now))
+	framework.Eventually(t, 5*time.Second, "the write Service leads to the new primary", func() error {
+		if pods := history.last(); len(pods) != 1 || pods[0] != pod {
+			return fmt.Errorf("it leads to %v", pods)
 		}
-		if len(pods) > 1 {
-			t.Fatalf("the write Service leads to %v", pods)
-		}
-		found, err := c.Find(t, s.SentinelAddresses(), s.Name)
-		if err == nil && found != addr && switched.IsZero() {
-			switched = time.Now()
-		}
-		if !switched.IsZero() && len(pods) == 1 {
-			if pods[0] == naming.NodePod(s.NodeAt(t, found)) {
-				arrived = time.Now()
-			} else if time.Since(switched) > 5*time.Second {
-				t.Fatalf("%s after the switch to %s the write Service still leads to %s", time.Since(switched), found, pods[0])
-			}
-		}
-	}
-	if arrived.IsZero() {
-		t.Fatalf("the write Service did not follow; the Sentinels switched at %s", switched)
-	}
-	t.Logf("the write Service followed %s after the switch was seen", arrived.Sub(switched).Round(10*time.Millisecond))
-	// It never goes back.
-	for range 20 {
-		pods, err := readyEndpoints(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, pod := range pods {
-			if pod == naming.NodePod(before) {
-				t.Fatalf("the old primary %s is in the write Service again", before)
-			}
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
+		return nil
+	})
+	t.Logf("the write Service followed within %s after the switch was seen", time.Since(switched).Round(10*time.Millisecond))
+	s.WaitReady(t, 90*time.Second)
+	history.check(t, naming.NodePod(before), pod)
 }
 
 func noReadOnlyAnswers(t *testing.T, s *framework.Set, c *framework.Client) {
@@ -177,7 +129,7 @@ func oldPrimaryReturnsWithoutController(t *testing.T, s *framework.Set, c *frame
 		s.Env.ScaleController(t, 0)
 		old := s.Primary(t)
 		answer := s.Failover(t, v1alpha1.FailoverRequestSpec{})
-		s.Env.DeletePod(t, s.Namespace, naming.NodePod(old), 0)
+		s.ReplacePod(t, old)
 		waitRole(t, s, c, old, password, "slave")
 		if role, err := roleOf(t, s, c, answer.To, password); err != nil || role != "master" {
 			t.Errorf("%s says %s, %v", answer.To, role, err)

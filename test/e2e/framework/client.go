@@ -123,6 +123,19 @@ func (c *Client) Find(t *testing.T, sentinels []string, name string) (string, er
 	return c.exec(t, "find", "-sentinels", strings.Join(sentinels, ","), "-name", name)
 }
 
+// HoldsNoMonitor is an error unless the Sentinel answers, and says that it knows no monitor of the name.
+func (c *Client) HoldsNoMonitor(t *testing.T, sentinel, name string) error {
+	t.Helper()
+	found, err := c.Find(t, []string{sentinel}, name)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%s says %s", sentinel, found)
+	case !strings.Contains(err.Error(), "redis: nil"): // how the client prints the answer that there is none
+		return err
+	}
+	return nil
+}
+
 // ViaSentinel runs a command on the primary that the Sentinels name.
 func (c *Client) ViaSentinel(t *testing.T, sentinels []string, name string, command ...string) (string, error) {
 	t.Helper()

@@ -240,6 +240,23 @@ func (s *Set) Pod(t *testing.T, node string) (*corev1.Pod, error) {
 	return s.Env.Kube.CoreV1().Pods(s.Namespace).Get(context.WithoutCancel(t.Context()), naming.NodePod(node), metav1.GetOptions{})
 }
 
+// ReplacePod deletes a node's pod and waits until another one is there, and ready.
+func (s *Set) ReplacePod(t *testing.T, node string) {
+	t.Helper()
+	old, err := s.Pod(t, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Env.DeletePod(t, s.Namespace, old.Name, 0)
+	Eventually(t, 90*time.Second, node+" has another pod, which is ready", func() error {
+		pod, err := s.Pod(t, node)
+		if err == nil && (pod.UID == old.UID || !PodReady(pod)) {
+			err = fmt.Errorf("the pod is %s, ready: %t; the old one was %s", pod.UID, PodReady(pod), old.UID)
+		}
+		return err
+	})
+}
+
 // CrashPod freezes a node's server and agent and then deletes the pod: nobody hands over, nobody says farewell, and the pod does not come back as
 // it was. What a crash of its machine looks like to the others.
 func (s *Set) CrashPod(t *testing.T, node string) {
