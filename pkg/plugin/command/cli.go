@@ -188,6 +188,7 @@ func (a *App) converse(link console.Link, node string, command []string, flags c
 		return talking.Once(command)
 	}
 	if file, isTerminal := terminal(a.In); isTerminal && toTerminal {
+		defer func() { _, _ = fmt.Fprintln(a.Out) }() // the shell's prompt begins a line
 		return talking.Run(newPrompt(file, a.Out, node+"> "), false)
 	}
 	return talking.Run(scanned{input}, true)
