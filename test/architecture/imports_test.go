@@ -61,7 +61,7 @@ var rules = []rule{
 	{"pkg/controller/sentinel", controllerImports("sentinel"), generic},
 	{"pkg/plugin/screen", []string{"pkg/plugin/cluster", "pkg/apis/valkey/v1alpha1", "pkg/agent/probe"}, append([]string{"k8s.io/client-go"}, generic...)},
 	{"pkg/plugin/console", []string{"pkg/valkeyclient"}, append(slices.Clone(generic), noKube...)},
-	{"pkg/plugin/tunnel", nil, generic},
+	{"pkg/plugin/tunnel", []string{"pkg/plugin/tunnel"}, generic},
 	{"pkg/plugin/settings", []string{"pkg/plugin/credential", "pkg/apis/valkey/v1alpha1", "pkg/naming"}, append([]string{"k8s.io/client-go"}, generic...)},
 	{"pkg/plugin", []string{"pkg/plugin", "pkg/apis/valkey/v1alpha1", "pkg/generated/clientset", "pkg/naming", "pkg/valkeyclient", "pkg/valkeyconf", "pkg/agent/probe", "pkg/version"}, generic},
 	{"pkg/registry", []string{"pkg/apis", "pkg/registry", "pkg/discovery", "pkg/inspect", "pkg/operation", "pkg/topology", "pkg/valkeyclient", "pkg/valkeyconf", "pkg/naming", "pkg/selection"}, generic},

@@ -15,15 +15,13 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/portforward"
-	"k8s.io/streaming/pkg/httpstream"
-	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	"github.com/valkeykube/valkeykube/pkg/plugin/tunnel/tunneltest"
 )
 
-// cluster answers like an API server that speaks SPDY only: what is sent to port 6379 comes back, any other port is refused.
+// cluster has one pod: what is sent to port 6379 of it comes back, any other port is refused.
 func cluster(t *testing.T) Pods {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,32 +29,14 @@ func cluster(t *testing.T) Pods {
 			http.Error(w, "no such pod", http.StatusNotFound)
 			return
 		}
-		if r.Method != http.MethodPost {
-			http.Error(w, "no WebSockets here", http.StatusBadRequest)
-			return
-		}
-		if _, err := httpstream.Handshake(r, w, []string{portforward.PortForwardProtocolV1Name}); err != nil {
-			return
-		}
-		streams := make(chan httpstream.Stream, 2)
-		connection := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(stream httpstream.Stream, _ <-chan struct{}) error {
-			streams <- stream
-			return nil
+		tunneltest.Serve(w, r, func(port string) (io.ReadWriteCloser, error) {
+			if port != "6379" {
+				return nil, fmt.Errorf("nobody listens on %s", port)
+			}
+			near, far := net.Pipe()
+			go func() { _, _ = io.Copy(far, far) }()
+			return near, nil
 		})
-		if connection == nil {
-			return
-		}
-		defer connection.Close()
-		problems, content := <-streams, <-streams
-		if port := content.Headers().Get(corev1.PortHeader); port != "6379" {
-			fmt.Fprintf(problems, "nobody listens on %s", port)
-			_ = problems.Close()
-			_ = content.Close()
-		} else {
-			_ = problems.Close()
-			_, _ = io.Copy(content, content)
-		}
-		<-connection.CloseChan()
 	}))
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL}
