@@ -193,7 +193,7 @@ func liveChangeOutlivesTheController(t *testing.T, s *framework.Set, c *framewor
 	s.Env.ScaleController(t, 1)
 }
 
-// G8: another controller and another API server, whose image names another agent, restart no pod of a Valkey.
+// G8: another controller and another API server restart no pod of a Valkey.
 func upgradeRestartsNothing(t *testing.T, s *framework.Set, _ *framework.Client) {
 	before := podUIDs(t, s)
 	framework.Kubectl(t, "set", "env", "-n", "valkey-system", "deployment/valkey-controller", "deployment/valkey-apiserver", "E2E_RELEASE="+fmt.Sprint(time.Now().Unix()))
