@@ -5,12 +5,14 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"math/rand"
 	"strings"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -367,6 +369,28 @@ func TestARollReplacesOnePodAfterTheOther(t *testing.T) {
 		}
 	}
 	w.wantRegistered("a", "b")
+	w.wantIdle()
+}
+
+// The passwords are lost while the Sentinels run, which go on with those that they read at their start.
+func TestSentinelsWithLostPasswordsAreReplacedOneAfterTheOther(t *testing.T) {
+	w := newWorld(t, "a")
+	w.settle()
+	if err := w.kube.CoreV1().Secrets(testNamespace).Delete(t.Context(), naming.SentinelPasswordsSecret(testSet), metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, sentinel := range w.sentinels {
+		sentinel.locked = true
+	}
+	before := maps.Clone(w.pods)
+	w.tick()
+	w.settle()
+	for name, pod := range before {
+		if w.pods[name].UID == pod.UID {
+			t.Errorf("%s was not replaced", name)
+		}
+	}
+	w.wantRegistered("a")
 	w.wantIdle()
 }
 

@@ -110,6 +110,10 @@ func (w *world) look(index int) Sentinel {
 	if !ok || sentinel.silent {
 		return seen
 	}
+	if sentinel.locked {
+		seen.View.Reach.Class = topology.ReachAuth
+		return seen
+	}
 	seen.Uptime = w.now.Sub(sentinel.bornAt)
 	seen.Run, seen.View.Reach.Class, seen.View.MyID, seen.View.Monitors = sentinel.run, topology.ReachOK, w.id(index), map[string]topology.MonitorView{}
 	for name, m := range sentinel.monitors {
@@ -316,6 +320,7 @@ func (w *world) generate(action GeneratePasswords) error {
 	for _, user := range action.Users {
 		secret.Data[user] = []byte("password-of-" + user)
 	}
+	secret.CreationTimestamp = metav1.NewTime(w.now)
 	_, err := w.kube.CoreV1().Secrets(testNamespace).Create(context.Background(), secret, metav1.CreateOptions{})
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
 // Outcome is how an action ended.
@@ -100,6 +101,17 @@ func (s *summary) answering() int {
 		}
 	}
 	return answering
+}
+
+// refusing counts the Sentinels that answer and do not let the controller in.
+func (s *summary) refusing() int {
+	refusing := 0
+	for i := range min(s.plan.size, len(s.Sentinels)) {
+		if s.Sentinels[i].View.Reach.Class == topology.ReachAuth {
+			refusing++
+		}
+	}
+	return refusing
 }
 
 func (s *summary) readyPods() int {

@@ -52,6 +52,9 @@ func (s *summary) quorumHealthy() metav1.Condition {
 		}
 	}
 	switch {
+	case answering == 0 && s.refusing() > 0:
+		condition.Reason = v1alpha1.ReasonAuthFailed
+		condition.Message = fmt.Sprintf("%d of %d Sentinels refuse the controller's password", s.refusing(), size)
 	case answering == 0:
 		condition.Reason, condition.Message = v1alpha1.ReasonSentinelsUnreachable, "no Sentinel answers"
 	case answering < majority(size):

@@ -13,7 +13,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
-// stepRoll replaces the pods that were made from an older spec, one at a time, from the highest index down, and each only when all other
+// stepRoll replaces the pods that were made from an older spec, or before the passwords were lost and drawn anew, one at a time, from the highest index down, and each only when all other
 // Sentinels answer, hold every monitor with a quorum, see its primary, and are in no failover. A pod whose Sentinel does nothing (it never
 // became ready, or we cannot log in) is replaced without asking the others: it has nothing to lose. A new agent image alone makes no pod
 // outdated. It is disruptive.
@@ -25,7 +25,7 @@ func stepRoll(d *draft) {
 	var next *ReplacePod
 	for i := d.plan.size - 1; i >= 0; i-- {
 		pod := d.Objects.Pods[naming.SentinelPod(d.Set.Name, i)]
-		if pod == nil || pod.Annotations[naming.AnnotationRevision] == d.plan.revision {
+		if pod == nil || pod.Annotations[naming.AnnotationRevision] == d.plan.revision && !d.isLockedOut(i, pod) {
 			continue
 		}
 		d.plan.rolling++
@@ -78,6 +78,13 @@ func (d *draft) reachOf(index int) topology.Reach {
 		return topology.Reach{}
 	}
 	return d.Sentinels[index].View.Reach
+}
+
+// isLockedOut tells whether the pod is older than the passwords, and its Sentinel knows only those before: their Secret was lost. A Sentinel
+// reads its users when it starts.
+func (d *draft) isLockedOut(index int, pod *corev1.Pod) bool {
+	passwords := d.Objects.Passwords
+	return d.reachOf(index).Class == topology.ReachAuth && passwords != nil && pod.CreationTimestamp.Before(&passwords.CreationTimestamp)
 }
 
 // isBroken tells whether the Sentinel of a pod is of no use: it does not run, or we are not let in because it has other passwords than ours.

@@ -72,6 +72,7 @@ type modelNode struct {
 type modelSentinel struct {
 	run      string
 	silent   bool // does not answer us
+	locked   bool // knows other passwords than ours
 	bornAt   time.Time
 	monitors map[string]*modelMonitor
 }
