@@ -25,7 +25,7 @@ test: unit integration e2e e2e-ha ## Pass every test: unit, integration, end-to-
 ##@ The cluster (CLUSTER=name keeps several apart; NODE is node-1, node-2 or node-3)
 up: cluster-up images ## The cluster with the product installed; run twice it changes nothing
 	@KUBECONFIG= hack/deploy.sh
-	@echo "kubeconfig: $$($(CLUSTER_BIN) kubeconfig --name $(CLUSTER))   remove everything: make down"
+	@echo "kubeconfig: $$($(CLUSTER_BIN) kubeconfig --name $(CLUSTER))   remove everything: make down CLUSTER=$(CLUSTER)"
 
 down: $(CLUSTER_BIN) ## Remove the cluster: no process, mount, network or cgroup stays
 	$(CLUSTER_BIN) down --name $(CLUSTER)

@@ -114,5 +114,5 @@ cat <<END
   export KUBECONFIG=$KUBECONFIG
   export PATH=$cache/bin/kubernetes-v1.37.2:\$PATH
   kubectl get valkeys,valkeysentinels,valkeynodes -n $ns
-  make down        removes the cluster and everything it made
+  make down CLUSTER=$CLUSTER   removes the cluster and everything it made
 END

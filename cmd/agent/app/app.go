@@ -11,13 +11,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/valkeykube/valkeykube/pkg/agent/install"
 	"github.com/valkeykube/valkeykube/pkg/agent/node"
 	"github.com/valkeykube/valkeykube/pkg/agent/process"
 	"github.com/valkeykube/valkeykube/pkg/agent/sentinel"
+	"github.com/valkeykube/valkeykube/pkg/version"
 )
 
 // binaryName is what "install" calls the copy.
@@ -52,7 +52,7 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	case "sentinel":
 		return runSentinel(rest, stderr)
 	case "--version", "-version", "version":
-		_, _ = fmt.Fprintln(stdout, "valkey-agent", Version())
+		_, _ = fmt.Fprintln(stdout, "valkey-agent", version.String())
 		return 0
 	case "--help", "-help", "-h", "help":
 		_, _ = fmt.Fprint(stdout, usage)
@@ -60,23 +60,6 @@ func Run(args []string, stdout, stderr io.Writer) int {
 	}
 	_, _ = fmt.Fprintf(stderr, "valkey-agent: unknown command %q\n\n%s", command, usage)
 	return exitUsage
-}
-
-// Version is that of the module, or of the commit it was built from.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if version := info.Main.Version; version != "" && version != "(devel)" {
-		return version
-	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return setting.Value
-		}
-	}
-	return "devel"
 }
 
 func runInstall(args []string, stderr io.Writer) int {
@@ -93,7 +76,7 @@ func runInstall(args []string, stderr io.Writer) int {
 
 // logger writes one key=value line an entry to standard error; standard output is the server's.
 func logger(stderr io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(stderr, nil)).With("agent", Version())
+	return slog.New(slog.NewTextHandler(stderr, nil)).With("agent", version.String())
 }
 
 func code(code int, err error, stderr io.Writer) int {
@@ -125,7 +108,7 @@ func runNode(args []string, stderr io.Writer) int {
 	if code, run := parse(flags, args, stderr); !run {
 		return code
 	}
-	options.Log, options.Version, options.ReapAll = logger(stderr), Version(), isInit()
+	options.Log, options.Version, options.ReapAll = logger(stderr), version.String(), isInit()
 	exitCode, err := node.Run(*options, ready())
 	return code(exitCode, err, stderr)
 }
@@ -135,7 +118,7 @@ func runSentinel(args []string, stderr io.Writer) int {
 	if code, run := parse(flags, args, stderr); !run {
 		return code
 	}
-	options.Log, options.Version, options.ReapAll = logger(stderr), Version(), isInit()
+	options.Log, options.Version, options.ReapAll = logger(stderr), version.String(), isInit()
 	exitCode, err := sentinel.Run(*options, ready())
 	return code(exitCode, err, stderr)
 }

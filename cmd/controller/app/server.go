@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/rest"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
-	"k8s.io/component-base/version/verflag"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -22,6 +21,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/version"
 )
 
 // NewCommand is the controller's command line. The context ends it.
@@ -33,8 +33,8 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		Long: "valkey-controller makes and keeps what the API group valkey.io asks for: pods, volumes, Services, passwords, replication, " +
 			"and what the Sentinels monitor. It also keeps the API server's serving certificate.",
 		SilenceUsage: true,
+		Version:      version.String(),
 		RunE: func(*cobra.Command, []string) error {
-			verflag.PrintAndExitIfRequested()
 			if err := logsapi.ValidateAndApply(options.Logs, nil); err != nil {
 				return err
 			}
@@ -45,7 +45,6 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		},
 	}
 	options.AddFlags(command.Flags())
-	verflag.AddFlags(command.Flags())
 	return command
 }
 
