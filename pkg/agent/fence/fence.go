@@ -17,6 +17,9 @@ const (
 	// ContactWithin is how long ago the controller may have asked the server for something to count as reachable. While anything is amiss it
 	// asks every second, else every two or three. That it does is seen at the own server, and needs no patience.
 	ContactWithin = 4 * time.Second
+	// Settling is how long a node that was just promoted may be without replicas and without most of the Sentinels' word: those hear of it one
+	// after the other.
+	Settling = 10 * time.Second
 )
 
 // Authority is who would make another node the primary.
@@ -61,8 +64,14 @@ type Sentinel struct {
 
 // State is what the looks before have left. Its zero value is that of a new set.
 type State struct {
-	// Joined: the server has been part of a set. A new primary serves before its first replica is there.
+	// Joined: the server has been part of a set. The primary of a new set serves before its first replica is there.
 	Joined bool
+	// Promoted is when the server, which was a replica, was first seen to be the primary; zero once somebody has confirmed that, or a replica
+	// has acknowledged.
+	Promoted time.Time
+	// replica: it was one when it was last looked at. epoch is the highest that is known to be no later than its own promotion.
+	replica bool
+	epoch   int64
 	// Closed: writes are to be refused, since Since, because of Reason.
 	Closed bool
 	Since  time.Time
@@ -79,20 +88,27 @@ func MustAsk(look Look) bool {
 
 // Next is the state after a look.
 func (s State) Next(look Look) State {
-	open := State{Joined: s.Joined}
+	if look.Primary && s.replica {
+		s = State{Joined: true, Promoted: look.At}
+	}
+	open := State{Joined: s.Joined, Promoted: s.Promoted, epoch: s.epoch}
 	switch {
-	case !look.Primary, look.Alone, look.Authority == Nobody:
+	case !look.Primary:
+		return State{Joined: true, replica: true}
+	case look.Alone, look.Authority == Nobody:
 		return open
 	case look.Acknowledged:
-		open.Joined = true
-		return open
+		return State{Joined: true, epoch: s.epoch}
 	case !look.Asked:
 		return s
 	}
-	standing, text := judge(look)
+	isSettling := !s.Promoted.IsZero() && look.At.Sub(s.Promoted) < Settling
+	open.epoch = max(s.epoch, look.epochs(isSettling))
+	standing, text := judge(look, s.epoch)
 	switch {
 	case standing == confirmed:
-		open.Joined = true
+		return State{Joined: true, epoch: open.epoch}
+	case isSettling:
 		return open
 	case standing == contradicted:
 		return s.closed(look.At, text)
@@ -107,6 +123,17 @@ func (s State) Next(look Look) State {
 		return s.closed(look.At, text)
 	}
 	return s
+}
+
+// epochs is the highest with which a Sentinel names this node or, where all are asked, anybody.
+func (l Look) epochs(all bool) int64 {
+	highest := int64(0)
+	for _, s := range l.Sentinels {
+		if s.Names || all {
+			highest = max(highest, s.Epoch)
+		}
+	}
+	return highest
 }
 
 func (s State) closed(at time.Time, reason string) State {
@@ -127,7 +154,7 @@ const (
 	contradicted
 )
 
-func judge(look Look) (standing, string) {
+func judge(look Look, epoch int64) (standing, string) {
 	if look.Authority == Controller {
 		if look.Successor != "" {
 			return contradicted, look.Successor + " was promoted"
@@ -137,13 +164,14 @@ func judge(look Look) (standing, string) {
 		}
 		return unconfirmed, "no replica acknowledges, and the controller, which may have promoted another node, asks nothing any more"
 	}
-	return judgeSentinels(look.Sentinels)
+	return judgeSentinels(look.Sentinels, epoch)
 }
 
 // judgeSentinels: a majority that can be reached and does not hold this node for down elects nobody else. One that does not hold the monitor,
-// or refuses the login, does not object: only silence is what a partition looks like.
-func judgeSentinels(sentinels []Sentinel) (standing, string) {
-	agree, own, other := 0, int64(-1), int64(-1)
+// or refuses the login, does not object: only silence is what a partition looks like. One that names another with an epoch that is no later
+// than the own promotion has only not heard of that.
+func judgeSentinels(sentinels []Sentinel, epoch int64) (standing, string) {
+	agree, own, other := 0, epoch, int64(-1)
 	for _, s := range sentinels {
 		switch {
 		case !s.Reached:

@@ -18,7 +18,11 @@ var (
 	blank   = Sentinel{Reached: true}
 	down    = Sentinel{Reached: true, Names: true, Down: true, Epoch: 3}
 	another = Sentinel{Reached: true, Another: true, Epoch: 4}
-	behind  = Sentinel{Reached: true, Another: true, Epoch: 2}
+	// agreesLater names this node, which was promoted over the one of another, and replaced the one that was promoted after that.
+	agreesLater = Sentinel{Reached: true, Names: true, Epoch: 5}
+	replaced    = Sentinel{Reached: true, Another: true, Epoch: 6}
+
+	behind = Sentinel{Reached: true, Another: true, Epoch: 2}
 )
 
 // asked is a look at a primary that no replica acknowledges to.
@@ -38,6 +42,10 @@ func acknowledged(look Look) Look {
 func with(look Look, change func(*Look)) Look {
 	change(&look)
 	return look
+}
+
+func late(look Look, seconds int) Look {
+	return with(look, func(l *Look) { l.At = start.Add(time.Duration(seconds) * time.Second) })
 }
 
 func TestNext(t *testing.T) {
@@ -64,10 +72,18 @@ func TestNext(t *testing.T) {
 		"before the first replica":    {State{}, []Look{asked(silent, silent, silent), asked(silent, silent, silent), asked(silent, silent, silent)}, false},
 		"after the first replica": {State{}, []Look{
 			acknowledged(asked()), asked(silent, silent, silent), asked(silent, silent, silent), asked(silent, silent, silent)}, true},
-		"the controller asks":                   {joined, []Look{controller(time.Second, ""), controller(2*time.Second, ""), controller(3*time.Second, "")}, false},
-		"the controller is silent":              {joined, []Look{controller(6*time.Second, ""), controller(7*time.Second, ""), controller(8*time.Second, "")}, true},
-		"the controller never came":             {joined, []Look{controller(-1, ""), controller(-1, ""), controller(-1, "")}, true},
-		"a successor in sight":                  {joined, []Look{controller(0, "v-1")}, true},
+		"the controller asks":       {joined, []Look{controller(time.Second, ""), controller(2*time.Second, ""), controller(3*time.Second, "")}, false},
+		"the controller is silent":  {joined, []Look{controller(6*time.Second, ""), controller(7*time.Second, ""), controller(8*time.Second, "")}, true},
+		"the controller never came": {joined, []Look{controller(-1, ""), controller(-1, ""), controller(-1, "")}, true},
+		"a successor in sight":      {joined, []Look{controller(0, "v-1")}, true},
+		"promoted, and not known to be yet": {State{Joined: true, replica: true}, []Look{
+			asked(another, another, another), asked(agreesLater, another, another), asked(agreesLater, another, another), asked(agreesLater, another, another)}, false},
+		"promoted, confirmed, and one that has not heard of it": {State{Joined: true, replica: true}, []Look{
+			asked(another, another, another), acknowledged(asked()), asked(another, silent, silent)}, false},
+		"promoted, and cut off for long": {State{Joined: true, replica: true}, []Look{
+			asked(silent, silent, silent), late(asked(silent, silent, silent), 11), late(asked(silent, silent, silent), 13)}, true},
+		"promoted, confirmed, and replaced": {State{Joined: true, replica: true}, []Look{
+			asked(another, another, another), asked(agreesLater, agreesLater, another), late(asked(replaced, silent, silent), 3)}, true},
 		"closed, and a replica":                 {closed, []Look{acknowledged(asked())}, false},
 		"closed, and confirmed":                 {closed, []Look{asked(agrees, agrees, silent)}, false},
 		"closed, and demoted":                   {closed, []Look{with(asked(), func(l *Look) { l.Primary = false })}, false},

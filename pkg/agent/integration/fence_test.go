@@ -55,7 +55,7 @@ func TestCutOffPrimaryUnderSentinels(t *testing.T) {
 	if !inside(t) {
 		return
 	}
-	s := up(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence, networks: true}, keys)
+	s := up(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence, downAfter: 5000, networks: true}, keys)
 	old := s.nodes[0]
 	w := old.startWriter()
 	w.awaitWrites(t, time.Now())
@@ -190,4 +190,23 @@ func TestCutOffPrimaryInModeOperator(t *testing.T) {
 	s.must(old.node().ReplicaOf(t.Context(), other.address))
 	w.awaitRefusal(t, "-READONLY")
 	w.expectFenced(t, cut)
+}
+
+// A node that is promoted takes writes at once, before its replicas and most of the Sentinels have heard of it.
+func TestPromotedPrimaryIsNotFenced(t *testing.T) {
+	t.Parallel()
+	s := up(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence}, keys)
+	load := valkeytest.StartLoad(t, 2, s.locate)
+	s.nodes[0].kill()
+	primary := s.awaitPrimaryOtherThan(s.nodes[0])
+	before := load.Acknowledged()
+	s.eventually("writes go on", func(context.Context) error { return progress(load, before) })
+	s.nodes[0].replace()
+	s.nodes[0].start()
+	s.awaitWhole(primary, s.others(primary)...)
+	for _, p := range s.nodes {
+		if strings.Contains(p.log(), "msg=fence") {
+			t.Errorf("%s was fenced", p.name)
+		}
+	}
 }

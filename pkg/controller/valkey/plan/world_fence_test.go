@@ -11,9 +11,9 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 )
 
-// wrongAtMost is for how many seconds a primary may take writes after another was promoted over it: two looks of its agent more than the time
-// that the fence needs, which begins with the cut and not with the promotion.
-const wrongAtMost = 8
+// wrongAtMost is for how many seconds a primary may take writes after another was promoted over it: what is left of the time in which it was
+// promoted itself, and then what its agent needs. After a cut alone it is less, since that time begins with the cut.
+const wrongAtMost = 12
 
 // fences lets every agent look at its server, as package node of the agent does.
 func (w *world) fences() {
