@@ -91,19 +91,23 @@ func (s State) Next(look Look) State {
 	if look.Primary && s.replica {
 		s = State{Joined: true, Promoted: look.At}
 	}
-	open := State{Joined: s.Joined, Promoted: s.Promoted, epoch: s.epoch}
 	switch {
 	case !look.Primary:
 		return State{Joined: true, replica: true}
 	case look.Alone, look.Authority == Nobody:
-		return open
+		return State{Joined: s.Joined, Promoted: s.Promoted, epoch: s.epoch}
 	case look.Acknowledged:
 		return State{Joined: true, epoch: s.epoch}
 	case !look.Asked:
 		return s
 	}
+	return s.asked(look)
+}
+
+// asked is the state after the authority was asked.
+func (s State) asked(look Look) State {
 	isSettling := !s.Promoted.IsZero() && look.At.Sub(s.Promoted) < Settling
-	open.epoch = max(s.epoch, look.epochs(isSettling))
+	open := State{Joined: s.Joined, Promoted: s.Promoted, epoch: max(s.epoch, look.epochs(isSettling))}
 	standing, text := judge(look, s.epoch)
 	switch {
 	case standing == confirmed:

@@ -170,9 +170,7 @@ func waitingTrouble(status corev1.ContainerStatus) (reason, message string) {
 	if ended := status.State.Terminated; ended != nil && ended.ExitCode != 0 {
 		return endReason(ended), endMessage(status.Name, ended)
 	}
-	if ended := status.LastTerminationState.Terminated; status.State.Running != nil && !status.Ready && ended != nil && ended.ExitCode != 0 &&
-		refusedConfig(ended.Message) != "" {
-		// It has just been started once more.
+	if ended := status.LastTerminationState.Terminated; isRefusedAgain(status) {
 		return endReason(ended), endMessage(status.Name, ended)
 	}
 	waiting := status.State.Waiting
@@ -191,6 +189,12 @@ func waitingTrouble(status corev1.ContainerStatus) (reason, message string) {
 		return v1alpha1.ReasonCrashLooping, fmt.Sprintf("container %s does not run: %s", status.Name, waiting.Message)
 	}
 	return "", ""
+}
+
+// isRefusedAgain tells whether a container that ended because of its configuration has just been started once more.
+func isRefusedAgain(status corev1.ContainerStatus) bool {
+	ended := status.LastTerminationState.Terminated
+	return status.State.Running != nil && !status.Ready && ended != nil && endReason(ended) == v1alpha1.ReasonConfigRefused
 }
 
 // endReason tells a container that could not even be started, and a server that refuses its configuration, from one that ended.
