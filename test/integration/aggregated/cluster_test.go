@@ -38,8 +38,10 @@ const manifests = "../../../artifacts/deploy"
 // cluster is a kube-apiserver that knows an API server of ours.
 type cluster struct {
 	environment *envtest.Environment
-	admin       *rest.Config
-	client      client.Client
+	// namespace is where the product is installed.
+	namespace string
+	admin     *rest.Config
+	client    client.Client
 
 	// certificate and key files that our server serves with, and the port it listens on.
 	certificate, key string
@@ -53,7 +55,12 @@ type cluster struct {
 // startCluster starts a kube-apiserver, applies the manifests of our API server, and points their Service at the test's own process.
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
-	c := &cluster{environment: &envtest.Environment{}}
+	return startClusterIn(t, naming.SystemNamespace)
+}
+
+func startClusterIn(t *testing.T, namespace string) *cluster {
+	t.Helper()
+	c := &cluster{environment: &envtest.Environment{}, namespace: namespace}
 	// Its certificates outlive a restart.
 	c.environment.ControlPlane.GetAPIServer().CertDir = t.TempDir()
 	c.certificates(t)
@@ -75,7 +82,7 @@ func startCluster(t *testing.T) *cluster {
 	if c.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	c.kubeconfig = c.userKubeconfig(t, "system:serviceaccount:"+naming.SystemNamespace+":"+naming.APIServerServiceAccount)
+	c.kubeconfig = c.userKubeconfig(t, "system:serviceaccount:"+namespace+":"+naming.APIServerServiceAccount)
 	c.applyManifests(t)
 	return c
 }
@@ -137,7 +144,7 @@ func (c *cluster) aggregation(t *testing.T) {
 
 func (c *cluster) certificates(t *testing.T) {
 	t.Helper()
-	cert, key, err := certutil.GenerateSelfSignedCertKey(naming.APIServerService+"."+naming.SystemNamespace+".svc", nil, nil)
+	cert, key, err := certutil.GenerateSelfSignedCertKey(naming.APIServerService+"."+c.namespace+".svc", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,6 +184,7 @@ func (c *cluster) applyManifests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		content = bytes.ReplaceAll(content, []byte(naming.SystemNamespace), []byte(c.namespace))
 		decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
 		for {
 			object := &unstructured.Unstructured{}
@@ -217,7 +225,7 @@ func (c *cluster) point(t *testing.T, object *unstructured.Unstructured) {
 func (c *cluster) options(t *testing.T, dataDir string, etcdServers ...string) *app.Options {
 	t.Helper()
 	options := app.NewOptions()
-	options.DataDir, options.Addresses = dataDir, &c.addresses
+	options.DataDir, options.Addresses, options.Namespace = dataDir, &c.addresses, c.namespace
 	recommended := options.Recommended
 	recommended.Etcd.StorageConfig.Transport.ServerList = etcdServers
 	recommended.CoreAPI.CoreAPIKubeconfigPath = c.kubeconfig

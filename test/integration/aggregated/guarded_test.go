@@ -17,13 +17,16 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
 const everything = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, resources: [{group: valkey.io}]}]\n"
@@ -141,6 +144,21 @@ func TestP5WithoutTheRightInKubeSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.awaitAPI(t)
+}
+
+// Scenario P5: nothing depends on the name of the namespace.
+func TestP5InAnotherNamespace(t *testing.T) {
+	c := startClusterIn(t, "databases")
+	c.start(t, t.TempDir())
+	c.awaitAPI(t)
+	api := valkeyClient(t, c.admin).ValkeyV1alpha1().Valkeys("default")
+	if _, err := api.Create(t.Context(), &v1alpha1.Valkey{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}); err != nil {
+		t.Error(err)
+	}
+	usual := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: naming.SystemNamespace}}
+	if err := c.client.Get(t.Context(), client.ObjectKeyFromObject(usual), usual); !apierrors.IsNotFound(err) {
+		t.Errorf("the usual namespace is there: %v", err)
+	}
 }
 
 // What is asked and by whom is in the audit log, and what takes how long is traced, where an administrator wants it.

@@ -74,7 +74,7 @@ func (c *cluster) start(t *testing.T, dataDir string, args ...string) *process {
 	all := append([]string{
 		"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port), "--data-dir=" + dataDir,
 		"--tls-cert-file=" + c.certificate, "--tls-private-key-file=" + c.key, "--kubeconfig=" + c.kubeconfig,
-		"--authentication-kubeconfig=" + c.kubeconfig, "--authorization-kubeconfig=" + c.kubeconfig,
+		"--authentication-kubeconfig=" + c.kubeconfig, "--authorization-kubeconfig=" + c.kubeconfig, "--namespace=" + c.namespace,
 	}, args...)
 	p := &process{ended: make(chan struct{}), command: exec.CommandContext(t.Context(), os.Args[0], all...)}
 	p.command.Env = append(os.Environ(), asServer+"=1")
