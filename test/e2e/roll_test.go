@@ -61,7 +61,7 @@ func rolled(t *testing.T, s *framework.Set, c *framework.Client, prefix, patch s
 		if meanwhile != nil {
 			meanwhile()
 		}
-		waitOthers(t, s, before, 4*time.Minute)
+		waitOthers(t, s, before, 6*time.Minute)
 		watch.end(t)
 	})
 	if gap := time.Duration(sum.MaxGapMillis) * time.Millisecond; gap > shorterThanAFailover {
@@ -289,7 +289,7 @@ func TestG2FiveReplicas(t *testing.T) {
 	s.Planned(t, c, "g2", []string{"-addr", s.PrimaryAddress(), "-every", "5ms"}, func() {
 		watch := watchRoll(t, s)
 		s.Patch(t, `{"spec":{"image":"docker.io/valkey/valkey:8.1"}}`)
-		waitOthers(t, s, before, 4*time.Minute)
+		waitOthers(t, s, before, 6*time.Minute)
 		watch.end(t)
 	})
 	onEveryMember(t, s, c, "8.1", func(info string) string { return field(info, "valkey_version") })
