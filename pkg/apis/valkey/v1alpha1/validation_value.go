@@ -5,9 +5,11 @@ package v1alpha1
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -42,9 +44,16 @@ func directiveErrors(path *field.Path, directives, old map[string]string) field.
 		if hasControl(value) {
 			errs = append(errs, field.Invalid(path.Key(name), value, noControlCharacters))
 		}
+		if clients, err := strconv.Atoi(value); valkeyconf.Canonical(name) == "maxclients" && err == nil && clients < fewestClients {
+			errs = append(errs, field.Invalid(path.Key(name), value, fmt.Sprintf(
+				"must be at least %d: the product's own connections count, and without them nobody can take the value back", fewestClients)))
+		}
 	}
 	return errs
 }
+
+// fewestClients is several times what replicas, Sentinels, agent, exporter, controller and API server need of a server.
+const fewestClients = 64
 
 // Whatever a Sentinel would refuse of the settings that it knows.
 func monitorSettingErrors(path *field.Path, settings, old map[string]string) field.ErrorList {

@@ -231,6 +231,10 @@ func TestWarningsLast(t *testing.T) {
 		"a quorum that cannot be":      {given(modeSentinel, 1, quorum(4)), "4 of 3 Sentinels can never agree"},
 		"an owned directive":           {given(modeNone, 0, func(o *Observed) { o.Valkey.Spec.Config = map[string]string{"port": "1"} }), "spec.config[port]: ignored"},
 		"nobody promotes":              {given(modeNone, 1), "no replica is promoted"},
+		"a directive that a server refuses": {given(modeNone, 0, func(o *Observed) {
+			o.Nodes[0].Object.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionLiveConfigApplied, Status: metav1.ConditionFalse,
+				Reason: v1alpha1.ReasonConfigRefused, Message: "maxmemory-policy: argument(s) must be one of the following"}}
+		}), "v-0 refuses: maxmemory-policy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var text []string

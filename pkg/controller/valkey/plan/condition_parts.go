@@ -70,7 +70,7 @@ func (r *reporter) configuration() finding {
 	if len(r.p.Warnings) == 0 {
 		return no(v1alpha1.ReasonAsExpected, "nothing in the spec is ignored or unwise")
 	}
-	order := []string{v1alpha1.ReasonSecretMissing, v1alpha1.ReasonInvalidUser, v1alpha1.ReasonUnwiseConfiguration, v1alpha1.ReasonIgnoredConfiguration}
+	order := []string{v1alpha1.ReasonConfigRefused, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonInvalidUser, v1alpha1.ReasonUnwiseConfiguration, v1alpha1.ReasonIgnoredConfiguration}
 	rank := func(w Blocked) int {
 		if at := slices.Index(order, w.Reason); at >= 0 {
 			return at

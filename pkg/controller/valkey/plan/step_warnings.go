@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 )
 
@@ -23,6 +26,12 @@ func stepWarnings(p *pass) decision {
 			reason = v1alpha1.ReasonIgnoredConfiguration
 		}
 		warn(reason, warning)
+	}
+	for _, n := range p.wanted() {
+		applied := meta.FindStatusCondition(n.Object.Status.Conditions, v1alpha1.ConditionLiveConfigApplied)
+		if applied != nil && applied.Status == metav1.ConditionFalse && applied.Reason == v1alpha1.ReasonConfigRefused {
+			warn(v1alpha1.ReasonConfigRefused, fmt.Sprintf("%s refuses: %s", n.Object.Name, applied.Message))
+		}
 	}
 	if text := quorumWarning(p.o); text != "" {
 		warn(v1alpha1.ReasonUnwiseConfiguration, text)
