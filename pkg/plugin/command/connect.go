@@ -96,11 +96,13 @@ func (a *App) settingsOf(ctx context.Context, clients *cluster.Clients, name str
 		}
 	}
 	accounts := credential.OfValkey(valkey, false)
-	account, found := credential.Preferred(accounts)
+	account, _ := credential.Preferred(accounts)
 	if flags.user != "" {
-		if account, found = credential.Named(accounts, flags.user); !found {
+		named, found := credential.Named(accounts, flags.user)
+		if !found {
 			return none, usagef("Valkey %s has no user %q", name, flags.user)
 		}
+		account = named
 	}
 	domain := flags.domain
 	if domain == "" {
