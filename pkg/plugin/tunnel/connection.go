@@ -33,14 +33,25 @@ type connection struct {
 // Read tells why the content has ended, where the kubelet said so.
 func (c *connection) Read(into []byte) (int, error) {
 	n, err := c.Conn.Read(into)
-	if errors.Is(err, io.EOF) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.problem != nil {
-			err = c.problem
-		}
+	return n, c.because(err)
+}
+
+// Write tells the same of what can no longer be sent.
+func (c *connection) Write(content []byte) (int, error) {
+	n, err := c.Conn.Write(content)
+	return n, c.because(err)
+}
+
+func (c *connection) because(err error) error {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) {
+		return err
 	}
-	return n, err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.problem != nil {
+		return c.problem
+	}
+	return err
 }
 
 // join lets what is written to the returned connection go into the pod, and what comes from there be read from it. Closing it closes all.
@@ -56,9 +67,13 @@ func join(stream httpstream.Connection, content io.ReadWriteCloser, problems io.
 		close(said)
 	}()
 	go func() {
-		_, _ = io.Copy(content, far)
-		// The near end was closed: nobody waits for an answer any more.
+		_, err := io.Copy(content, far)
 		_ = content.Close()
+		if err != nil { // the pod takes no more; the reason may still come, and then the other direction ends all
+			time.AfterFunc(2*problemPatience, func() { _ = stream.Close() })
+			return
+		}
+		// The near end was closed: nobody waits for an answer any more.
 		_ = stream.Close()
 		_ = far.Close()
 	}()
