@@ -45,10 +45,10 @@ images: build $(CLUSTER_BIN) ## Assemble the product's images and load them into
 deploy: ## Install the product into the cluster of $KUBECONFIG, or of CLUSTER (INSTALL=ha: several API servers and an etcd)
 	hack/deploy.sh
 
-undeploy: ## Take the product out of that cluster again; the data of its store go too
+undeploy: ## Take the product and its store out of that cluster again; refused while Valkeys exist
 	hack/deploy.sh remove
 
-backup: ## Write a snapshot of the store in the cluster of $KUBECONFIG: make backup FILE=snapshot.db
+backup: ## Write a snapshot of the store in the cluster of $KUBECONFIG, or of CLUSTER: make backup FILE=snapshot.db
 	hack/backup.sh $(or $(FILE),$(error FILE is not set))
 
 restore: ## Put a snapshot back: make restore FILE=snapshot.db

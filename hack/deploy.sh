@@ -21,8 +21,27 @@ namespace=${NAMESPACE:-valkey-system}
 # The namespace is in subjects and addresses too, which kustomize would not change.
 render() { kubectl kustomize "$manifests" | sed "s/\\bvalkey-system\\b/$namespace/g"; }
 
+# What objects of ours own goes with them: without their store it would have no owner when the product is installed again.
+refuse_while_in_use() {
+  local children
+  children=$(kubectl get statefulsets -A -l app.kubernetes.io/managed-by=valkey-controller --no-headers -o custom-columns=:.metadata.namespace,:.metadata.name)
+  [ -z "$children" ] && return
+  echo "there are Valkeys or ValkeySentinels; their pods would go on running without the product, and nothing could take them over again:" >&2
+  echo "$children" | head -5 | sed 's/^/  /' >&2
+  echo "delete them first, or take a backup (make backup) and say GIVE_UP=yes" >&2
+  exit 1
+}
+
 if [ "${1:-}" = remove ]; then
-  render | kubectl delete -f - --ignore-not-found
+  [ "${GIVE_UP:-}" = yes ] || refuse_while_in_use
+  # A namespace that is not the product's own may hold what is somebody else's.
+  if [ "$namespace" = valkey-system ]; then
+    render | kubectl delete -f - --ignore-not-found
+  else
+    render | awk 'BEGIN { RS = "---\n"; ORS = "---\n" } !/(^|\n)kind: Namespace\n/' | kubectl delete -f - --ignore-not-found
+    kubectl -n "$namespace" delete configmap valkey-apiserver-store --ignore-not-found
+    echo "the namespace $namespace stays"
+  fi
   exit
 fi
 

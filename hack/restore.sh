@@ -2,6 +2,11 @@
 # Put a snapshot back into the store of the installation with the embedded etcd: hack/restore.sh FILE. What the store holds is kept aside on
 # its volume. The API is away meanwhile; the Valkeys are not.
 set -euo pipefail
+cache=${VALKEYKUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/valkeykube}
+if [ -z "${KUBECONFIG:-}" ]; then
+  KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "${CLUSTER:-demo}")
+  export KUBECONFIG
+fi
 namespace=${NAMESPACE:-valkey-system}
 file=${1:?usage: hack/restore.sh FILE}
 [ -s "$file" ] || { echo "$file is no file, or an empty one" >&2; exit 1; }
@@ -11,7 +16,13 @@ if kube get statefulset valkey-etcd >/dev/null 2>&1; then
   exit 1
 fi
 image=$(kube get deployment valkey-apiserver -o jsonpath='{.spec.template.spec.containers[0].image}')
-back() { kube scale deployment valkey-apiserver --replicas=1 && kube rollout status deployment/valkey-apiserver --timeout=180s; }
+back() {
+  kube scale deployment valkey-apiserver --replicas=1
+  kube rollout status deployment/valkey-apiserver --timeout=60s && return
+  echo "the API server is not ready:" >&2
+  kube logs deployment/valkey-apiserver -c apiserver --tail=1000 | grep "The API is closed" | tail -1 >&2
+  return 1
+}
 trap back EXIT
 kube scale deployment valkey-apiserver --replicas=0
 kube wait --for=delete pod -l app.kubernetes.io/name=valkey-apiserver --timeout=90s

@@ -32,6 +32,12 @@ type Record interface {
 	Write(ctx context.Context, id string) error
 }
 
+// Children are what objects of ours own in Kubernetes.
+type Children interface {
+	// Any is one of them, for people; empty where there is none.
+	Any(ctx context.Context) (string, error)
+}
+
 const (
 	// period between two looks at a store that is served.
 	period = time.Second
@@ -46,8 +52,9 @@ const (
 
 // Guard compares a store with the record, at the start and all the time, and closes the API while they differ.
 type Guard struct {
-	store  Store
-	record Record
+	store    Store
+	record   Record
+	children Children
 	// reading the record can fail while kube-apiserver is away; once it is known it need not be read again to notice another store.
 	known string
 	// unread is how many looks in a row could not read the store.
@@ -58,8 +65,8 @@ type Guard struct {
 }
 
 // New is a guard that lets nobody through until the first look has confirmed the store.
-func New(store Store, rec Record) *Guard {
-	return &Guard{store: store, record: rec, reason: errors.New("the store has not been compared with the record yet")}
+func New(store Store, rec Record, children Children) *Guard {
+	return &Guard{store: store, record: rec, children: children, reason: errors.New("the store has not been compared with the record yet")}
 }
 
 // Run looks until the context ends.
@@ -125,7 +132,13 @@ func (g *Guard) look(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read which store is on record: %w", err)
 	}
-	what, why := decide(Seen{Stored: stored, Recorded: recorded, Accepted: accepted})
+	seen := Seen{Stored: stored, Recorded: recorded, Accepted: accepted}
+	if stored == "" && recorded == "" {
+		if seen.Child, err = g.children.Any(ctx); err != nil {
+			return fmt.Errorf("look for workloads that the objects of an earlier store own: %w", err)
+		}
+	}
+	what, why := decide(seen)
 	switch what {
 	case confirmed:
 		g.known = stored

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 )
@@ -20,16 +22,18 @@ func TestDecide(t *testing.T) {
 		seen Seen
 		want verdict
 	}{
-		"a new installation":                                    {Seen{}, birth},
-		"the store on record":                                   {Seen{Stored: "a", Recorded: "a"}, confirmed},
-		"the record was deleted":                                {Seen{Stored: "a"}, record},
-		"an empty store in place of ours":                       {Seen{Recorded: "a"}, refuse},
-		"another store in place of ours":                        {Seen{Stored: "b", Recorded: "a"}, refuse},
-		"an accepted empty store":                               {Seen{Recorded: "a", Accepted: AcceptEmpty}, replace},
-		"an accepted other store":                               {Seen{Stored: "b", Recorded: "a", Accepted: "b"}, record},
-		"a third store when another was accepted":               {Seen{Stored: "c", Recorded: "a", Accepted: "b"}, refuse},
-		"an empty store when another was accepted":              {Seen{Recorded: "a", Accepted: "b"}, refuse},
-		"accepting an empty one is not accepting a foreign one": {Seen{Stored: "b", Recorded: "a", Accepted: AcceptEmpty}, refuse},
+		"a new installation": {Seen{}, birth},
+		"nobody knows the store whose objects own what is there": {Seen{Child: "StatefulSet ns/valkey-a-0"}, refuse},
+		"what is there was given up":                             {Seen{Child: "StatefulSet ns/valkey-a-0", Accepted: AcceptEmpty}, birth},
+		"the store on record":                                    {Seen{Stored: "a", Recorded: "a"}, confirmed},
+		"the record was deleted":                                 {Seen{Stored: "a"}, record},
+		"an empty store in place of ours":                        {Seen{Recorded: "a"}, refuse},
+		"another store in place of ours":                         {Seen{Stored: "b", Recorded: "a"}, refuse},
+		"an accepted empty store":                                {Seen{Recorded: "a", Accepted: AcceptEmpty}, replace},
+		"an accepted other store":                                {Seen{Stored: "b", Recorded: "a", Accepted: "b"}, record},
+		"a third store when another was accepted":                {Seen{Stored: "c", Recorded: "a", Accepted: "b"}, refuse},
+		"an empty store when another was accepted":               {Seen{Recorded: "a", Accepted: "b"}, refuse},
+		"accepting an empty one is not accepting a foreign one":  {Seen{Stored: "b", Recorded: "a", Accepted: AcceptEmpty}, refuse},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, why := decide(c.seen)
@@ -57,11 +61,40 @@ func (m *memory) Adopt(_ context.Context, id string) error {
 	return m.err
 }
 
+var none = NewWorkloads(fake.NewClientset().AppsV1(), "", "valkey.io")
+
+// The product was taken out with its store and its record, and put in again, while what it had made went on running.
+func TestABirthBesideWhatAnotherStoreOwns(t *testing.T) {
+	ctx := t.Context()
+	kube := fake.NewClientset(
+		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "somebodys", Namespace: "ns", OwnerReferences: []metav1.OwnerReference{{APIVersion: "else.io/v1", Kind: "Thing", Name: "x"}}}},
+		&appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Name: "valkey-a-0", Namespace: "ns", Labels: map[string]string{"ours": "yes"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "valkey.io/v1alpha1", Kind: "ValkeyNode", Name: "a-0"}}}})
+	maps, store := kube.CoreV1().ConfigMaps("valkey-system"), &memory{}
+	g := New(store, NewConfigMap(maps), NewWorkloads(kube.AppsV1(), "ours=yes", "valkey.io"))
+	for range 3 {
+		g.observe(ctx)
+	}
+	if err := g.Check(nil); err == nil || store.id != "" || !strings.Contains(err.Error(), "ns/valkey-a-0 of ValkeyNode a-0") || !strings.Contains(err.Error(), ConfigMapName) {
+		t.Fatalf("store %q, %v", store.id, err)
+	}
+	word := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: ConfigMapName, Annotations: map[string]string{AnnotationAccept: AcceptEmpty}}}
+	if _, err := maps.Create(ctx, word, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		g.observe(ctx)
+	}
+	if err := g.Check(nil); err != nil || store.id == "" {
+		t.Fatalf("after a person's word: store %q, %v", store.id, err)
+	}
+}
+
 func TestGuardThroughALife(t *testing.T) {
 	ctx := t.Context()
 	maps := fake.NewClientset().CoreV1().ConfigMaps("valkey-system")
 	store := &memory{}
-	g := New(store, NewConfigMap(maps))
+	g := New(store, NewConfigMap(maps), none)
 	if g.Check(nil) == nil {
 		t.Fatal("open before the first look")
 	}
@@ -136,7 +169,7 @@ func TestGuardThroughALife(t *testing.T) {
 }
 
 func TestFilterClosesResourcesAndLeavesDiscovery(t *testing.T) {
-	g := New(&memory{}, NewConfigMap(fake.NewClientset().CoreV1().ConfigMaps("valkey-system")))
+	g := New(&memory{}, NewConfigMap(fake.NewClientset().CoreV1().ConfigMaps("valkey-system")), none)
 	handler := g.Filter(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	for path, want := range map[string]int{
 		"/apis":                               http.StatusOK,

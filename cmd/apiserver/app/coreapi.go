@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/storeidentity"
 )
 
@@ -81,7 +83,9 @@ func (s *Server) guardStore(options *Options, config *genericapiserver.Recommend
 		return err
 	}
 	s.closers = append(s.closers, func() { _ = client.Close() })
-	guard := storeidentity.New(storeidentity.NewEtcd(client, StoragePrefix), storeidentity.NewConfigMap(kubeClient.CoreV1().ConfigMaps(options.Namespace)))
+	guard := storeidentity.New(
+		storeidentity.NewEtcd(client, StoragePrefix), storeidentity.NewConfigMap(kubeClient.CoreV1().ConfigMaps(options.Namespace)),
+		storeidentity.NewWorkloads(kubeClient.AppsV1(), naming.LabelManagedBy+"="+naming.ManagedBy, v1alpha1.SchemeGroupVersion.Group))
 	s.background = append(s.background, guard.Run)
 	config.AddReadyzChecks(guard)
 	withFilter(config, guard.Filter)

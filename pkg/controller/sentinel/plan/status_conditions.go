@@ -47,6 +47,8 @@ func (s *summary) quorumHealthy() metav1.Condition {
 		switch {
 		case !monitor.OK && s.memory.isSettling(monitor.Name, s.Now):
 			settling = append(settling, monitor.Name)
+		case !monitor.OK && monitor.OKMessage == "":
+			texts = append(texts, fmt.Sprintf("monitor %s is registered on %d of %d Sentinels", monitor.Name, monitor.RegisteredOn, size))
 		case !monitor.OK:
 			texts = append(texts, fmt.Sprintf("monitor %s: %s", monitor.Name, monitor.OKMessage))
 		}
