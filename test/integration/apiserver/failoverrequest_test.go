@@ -38,7 +38,7 @@ func TestFailoverRequest(t *testing.T) {
 		text  string
 	}{
 		"no Valkey":             {v1alpha1.FailoverRequestSpec{}, http.StatusUnprocessableEntity, metav1.CauseTypeFieldValueRequired, "spec.valkey"},
-		"an unknown Valkey":     {v1alpha1.FailoverRequestSpec{Valkey: "other"}, http.StatusNotFound, "", "other"},
+		"an unknown Valkey":     {v1alpha1.FailoverRequestSpec{Valkey: "other"}, http.StatusNotFound, "", `valkeys.valkey.io "other" not found`},
 		"an impossible timeout": {v1alpha1.FailoverRequestSpec{Valkey: "cache", TimeoutSeconds: 31}, http.StatusUnprocessableEntity, metav1.CauseTypeFieldValueInvalid, "spec.timeoutSeconds"},
 		"an unknown mode":       {v1alpha1.FailoverRequestSpec{Valkey: "cache", Mode: "Gentle"}, http.StatusUnprocessableEntity, metav1.CauseTypeFieldValueNotSupported, "spec.mode"},
 		"another UID":           {v1alpha1.FailoverRequestSpec{Valkey: "cache", Preconditions: &v1alpha1.FailoverPreconditions{UID: &otherUID}}, http.StatusConflict, "PreconditionFailed", "another"},

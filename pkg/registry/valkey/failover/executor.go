@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -51,7 +52,11 @@ type order struct {
 func (e *Executor) run(ctx context.Context, o order) error {
 	o.startedAt = e.Clock.Now()
 	valkey, err := e.Objects.Valkey(ctx, o.valkey)
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		// The store names the resource of the request, which may be another.
+		return notFound(o.valkey)
+	case err != nil:
 		return err
 	}
 	if err := o.mayBegin(valkey, o.startedAt); err != nil {
