@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/generated/clientset/versioned"
 	valkeyv1alpha1 "github.com/valkeykube/valkeykube/pkg/generated/clientset/versioned/typed/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/storeidentity"
 )
 
@@ -87,6 +89,7 @@ func TestBehindTheAggregator(t *testing.T) {
 	dataDir := filepath.Join(t.TempDir(), "data")
 	stop := c.serve(t, dataDir)
 	c.awaitAPI(t)
+	printed := c.awaitDocuments(t)
 	api := valkeyClient(t, c.admin).ValkeyV1alpha1()
 
 	t.Run("namespaces are those of the cluster", func(t *testing.T) {
@@ -98,7 +101,38 @@ func TestBehindTheAggregator(t *testing.T) {
 	t.Run("users", c.testUsers)
 	t.Run("kubectl", c.testKubectl)
 	t.Run("snapshot", c.testSnapshot)
+	t.Run("kube-apiserver does not ask for our documents again and again (P8)", func(t *testing.T) { c.askedAgain(t, printed) })
 	t.Run("the store", func(t *testing.T) { c.testStore(t, dataDir, stop) })
+}
+
+// awaitDocuments waits until kube-apiserver's OpenAPI documents hold ours, and returns how much it has printed until then.
+func (c *cluster) awaitDocuments(t *testing.T) (printed int) {
+	t.Helper()
+	for _, path := range []string{"/openapi/v2", "/openapi/v3"} {
+		await(t, path+" holds our kinds", func(ctx context.Context) error {
+			text, err := valkeyClient(t, c.admin).RESTClient().Get().AbsPath(path).SetHeader("Accept", "application/json").DoRaw(ctx)
+			if err == nil && !strings.Contains(string(text), "apis/valkey.io/v1alpha1") {
+				err = errors.New("it does not yet")
+			}
+			return err
+		})
+	}
+	return len(c.log.String())
+}
+
+// askedAgain looks whether kube-apiserver had to ask for our OpenAPI documents again, which it says. That every API server of ours answers the
+// same bytes is shown in the highly available installation (P14).
+func (c *cluster) askedAgain(t *testing.T, printed int) {
+	requeue := regexp.MustCompile(`(?i)requeue|loading openapi spec`)
+	before, after := c.log.String()[:printed], c.log.String()[printed:]
+	if !requeue.MatchString(before) {
+		t.Error("kube-apiserver did not even say that it had to ask again before our API was there: this shows nothing")
+	}
+	for line := range strings.Lines(after) {
+		if requeue.MatchString(line) && strings.Contains(line, naming.APIServiceName) {
+			t.Errorf("kube-apiserver says: %s", line)
+		}
+	}
 }
 
 // testUsers asks as people who have the cluster's usual roles in a namespace.

@@ -18,6 +18,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,8 +42,10 @@ type cluster struct {
 	environment *envtest.Environment
 	// namespace is where the product is installed.
 	namespace string
-	admin     *rest.Config
-	client    client.Client
+	// log is what kube-apiserver prints.
+	log    *transcript
+	admin  *rest.Config
+	client client.Client
 
 	// certificate and key files that our server serves with, and the port it listens on.
 	certificate, key string
@@ -60,7 +64,8 @@ func startCluster(t *testing.T) *cluster {
 
 func startClusterIn(t *testing.T, namespace string) *cluster {
 	t.Helper()
-	c := &cluster{environment: &envtest.Environment{}, namespace: namespace}
+	c := &cluster{environment: &envtest.Environment{}, namespace: namespace, log: &transcript{}}
+	c.environment.ControlPlane.GetAPIServer().Err = c.log
 	// Its certificates outlive a restart.
 	c.environment.ControlPlane.GetAPIServer().CertDir = t.TempDir()
 	c.certificates(t)
@@ -85,6 +90,24 @@ func startClusterIn(t *testing.T, namespace string) *cluster {
 	c.kubeconfig = c.userKubeconfig(t, "system:serviceaccount:"+namespace+":"+naming.APIServerServiceAccount)
 	c.applyManifests(t)
 	return c
+}
+
+// transcript keeps what a process prints.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *transcript) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(text)
+}
+
+func (l *transcript) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // aggregation makes kube-apiserver sign its requests to other API servers.
