@@ -147,10 +147,10 @@ func roleOf(word string) Role {
 	return ""
 }
 
-// parseClients reads lines of "id=3 addr=.. name=.. idle=0 user=default ..."; no value holds a blank.
+// parseClients reads lines of "id=3 addr=.. name=.. idle=0 user=default ..."; no value holds a blank. RESP3 says first of what format the text is.
 func parseClients(text string) []Connected {
 	var clients []Connected
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.TrimPrefix(text, "txt:")) {
 		fields := Info{}
 		for pair := range strings.FieldsSeq(line) {
 			name, value, _ := strings.Cut(pair, "=")
