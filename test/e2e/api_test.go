@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -231,8 +232,11 @@ func admission(t *testing.T, s *framework.Set) {
 	many := framework.Options{Name: "many", Replicas: 5, Mode: v1alpha1.FailoverModeOperator}.Manifest()
 	framework.Eventually(t, 30*time.Second, "the policy holds", func() error {
 		out, err := framework.TryKubectl(t, many, "create", "-n", s.Namespace, "--dry-run=server", "-f", "-")
-		if err == nil || !strings.Contains(err.Error(), "no more than four here") {
-			return fmt.Errorf("%s%v", out, err)
+		if err == nil {
+			return errors.New(out)
+		}
+		if !strings.Contains(err.Error(), "no more than four here") {
+			return err
 		}
 		return nil
 	})

@@ -268,8 +268,12 @@ func TestSentinelsThatTakeNoReplicaAreAsked(t *testing.T) {
 	tooLong := 14 * time.Second // ten times the down-after of a second, the second itself, and some
 	l.until("the replicas' links are down for long", func() error {
 		for _, node := range []string{"v-1", "v-2"} {
-			if link, err := l.roleOf(node); err != nil || link.LinkDownFor < tooLong {
-				return fmt.Errorf("%s: %s, %v", node, link.LinkDownFor, err)
+			link, err := l.roleOf(node)
+			if err != nil {
+				return err
+			}
+			if link.LinkDownFor < tooLong {
+				return fmt.Errorf("%s: %s", node, link.LinkDownFor)
 			}
 		}
 		return nil
@@ -285,8 +289,11 @@ func TestSentinelsThatTakeNoReplicaAreAsked(t *testing.T) {
 		for i := range 3 {
 			sentinel := l.processes[naming.SentinelPod(testSet, i)].Sentinel()
 			monitor, err := sentinel.MonitorByName(t.Context(), testName)
-			if err != nil || monitor.Primary.Port != l.addressOf(status.Primary).Port || monitor.DownAfter != time.Second {
-				return fmt.Errorf("Sentinel %d: %s, down-after %s, %v", i, monitor.Primary, monitor.DownAfter, err)
+			if err != nil {
+				return err
+			}
+			if monitor.Primary.Port != l.addressOf(status.Primary).Port || monitor.DownAfter != time.Second {
+				return fmt.Errorf("Sentinel %d: %s, down-after %s", i, monitor.Primary, monitor.DownAfter)
 			}
 		}
 		return nil
