@@ -16,6 +16,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -82,7 +83,20 @@ func TestP14APIServersAnswerTheSame(t *testing.T) {
 	kept(t, env, namespace)
 	bearer := token(t, env, namespace)
 	servers := map[string]rest.Interface{}
-	for _, pod := range pods(t, env, apiServer) {
+	var running []corev1.Pod
+	// One that an earlier test cut off may still be on its way out.
+	framework.Eventually(t, 2*time.Minute, "there are three API servers", func() error {
+		if running = pods(t, env, apiServer); len(running) != 3 {
+			return fmt.Errorf("there are %d", len(running))
+		}
+		for i := range running {
+			if !framework.PodReady(&running[i]) {
+				return fmt.Errorf("%s is not ready", running[i].Name)
+			}
+		}
+		return nil
+	})
+	for _, pod := range running {
 		config := &rest.Config{
 			Host: "https://" + forward(t, pod.Name), BearerToken: bearer, QPS: -1,
 			TLSClientConfig: rest.TLSClientConfig{Insecure: true},
@@ -93,9 +107,6 @@ func TestP14APIServersAnswerTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		servers[pod.Name] = client
-	}
-	if len(servers) != 3 {
-		t.Fatalf("%d API servers", len(servers))
 	}
 	const table = "application/json;as=Table;v=v1;g=meta.k8s.io"
 	list := "/apis/valkey.io/v1alpha1/namespaces/" + namespace + "/valkeys"
