@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/valkeykube/valkeykube/pkg/plugin/cluster"
 	"github.com/valkeykube/valkeykube/pkg/plugin/credential"
@@ -32,6 +34,19 @@ func (a *App) fromCluster(read func(ctx context.Context, clients *cluster.Client
 	}
 }
 
+// namesIn are the names of the objects in a list.
+func namesIn(list runtime.Object) []string {
+	var names []string
+	_ = meta.EachListItem(list, func(item runtime.Object) error {
+		object, err := meta.Accessor(item)
+		if err == nil {
+			names = append(names, object.GetName())
+		}
+		return err
+	})
+	return names
+}
+
 // completeValkey completes the name of a Valkey, as the first argument.
 func (a *App) completeValkey() completion {
 	return a.fromCluster(func(ctx context.Context, clients *cluster.Clients, args []string) []string {
@@ -42,11 +57,7 @@ func (a *App) completeValkey() completion {
 		if err != nil {
 			return nil
 		}
-		names := make([]string, 0, len(list.Items))
-		for i := range list.Items {
-			names = append(names, list.Items[i].Name)
-		}
-		return names
+		return namesIn(list)
 	})
 }
 
@@ -57,11 +68,7 @@ func (a *App) completeSentinel() completion {
 		if err != nil {
 			return nil
 		}
-		names := make([]string, 0, len(list.Items))
-		for i := range list.Items {
-			names = append(names, list.Items[i].Name)
-		}
-		return names
+		return namesIn(list)
 	})
 }
 
@@ -108,11 +115,7 @@ func (a *App) completeFlags(root *cobra.Command) {
 		if err != nil {
 			return nil
 		}
-		names := make([]string, 0, len(list.Items))
-		for i := range list.Items {
-			names = append(names, list.Items[i].Name)
-		}
-		return names
+		return namesIn(list)
 	}))
 	_ = root.RegisterFlagCompletionFunc("context", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		config, err := a.flags.ToRawKubeConfigLoader().RawConfig()
