@@ -1,11 +1,7 @@
 #!/usr/bin/env bash
 # Write a snapshot of the product's store to a file: hack/backup.sh FILE. The API server goes on serving.
 set -euo pipefail
-cache=${VALKEYKUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/valkeykube}
-if [ -z "${KUBECONFIG:-}" ]; then
-  KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "${CLUSTER:-demo}")
-  export KUBECONFIG
-fi
+. "$(dirname "$0")/kubeconfig.sh"
 namespace=${NAMESPACE:-valkey-system}
 file=${1:?usage: hack/backup.sh FILE}
 [ ! -e "$file" ] || { echo "$file exists already" >&2; exit 1; }

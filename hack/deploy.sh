@@ -4,11 +4,7 @@
 # to valkey-system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cache=${VALKEYKUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/valkeykube}
-if [ -z "${KUBECONFIG:-}" ]; then
-  KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "${CLUSTER:-demo}")
-  export KUBECONFIG
-fi
+. hack/kubeconfig.sh
 
 case ${INSTALL:-embedded} in
   embedded) manifests=artifacts/deploy other=valkey-etcd ;;

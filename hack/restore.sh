@@ -2,11 +2,7 @@
 # Put a snapshot back into the store of the installation with the embedded etcd: hack/restore.sh FILE. What the store holds is kept aside on
 # its volume. The API is away meanwhile; the Valkeys are not.
 set -euo pipefail
-cache=${VALKEYKUBE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/valkeykube}
-if [ -z "${KUBECONFIG:-}" ]; then
-  KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "${CLUSTER:-demo}")
-  export KUBECONFIG
-fi
+. "$(dirname "$0")/kubeconfig.sh"
 namespace=${NAMESPACE:-valkey-system}
 file=${1:?usage: hack/restore.sh FILE}
 [ -s "$file" ] || { echo "$file is no file, or an empty one" >&2; exit 1; }
