@@ -42,6 +42,7 @@ func (s *change) sentinelForced(ctx context.Context) error {
 	if s.fromNode != nil && s.from.Answered() {
 		s.attempt(ctx, "demote old primary", s.limits.Step, s.demote)
 	}
+	s.attempt(ctx, "Sentinels agree", agreement, s.awaitAgreement)
 	return nil
 }
 

@@ -28,6 +28,11 @@ func TestCoordinatedUnderSentinelsLosesNothing(t *testing.T) {
 			if err != nil || result.Phase != operation.Succeeded || !result.Coordinated || result.From != from || result.To == from {
 				t.Fatalf("%+v, %v", result, err)
 			}
+			for _, sentinel := range set.Sentinels {
+				if named, err := sentinel.Sentinel().PrimaryAddr(t.Context(), set.Monitor); err != nil || named != nodeNamed(t, set, result.To).Address {
+					t.Errorf("it is over, and %s names %s, not %s (%v)", sentinel.Name, named, result.To, err)
+				}
+			}
 			awaitWrites(t, load, 200)
 			t.Logf("longest gap between acknowledged writes: %s", load.LongestGap().Round(time.Millisecond))
 			from = result.To

@@ -56,7 +56,8 @@ var sentinelUsers = map[string][]string{
 	naming.UserAPIServer: join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug", "+sentinel|set"),
 	naming.UserAgent:     join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug"),
 	// Without publish or is-master-down-by-addr no failover ever happens, while everything looks well.
-	naming.UserPeer:     {"&__sentinel__:hello", "+ping", "+publish", "+client|setname", "+sentinel|is-master-down-by-addr"},
+	// sentinel|masters is for the Sentinel's own agent, which lets it finish its failovers before it ends.
+	naming.UserPeer:     {"&__sentinel__:hello", "+ping", "+publish", "+client|setname", "+sentinel|is-master-down-by-addr", "+sentinel|masters"},
 	naming.UserExporter: join(lookAtMonitors, "+client|setname", "+client|setinfo"),
 }
 

@@ -52,6 +52,31 @@ func TestSentinelComesBack(t *testing.T) {
 	})
 }
 
+// The Sentinel that leads a failover is told to end in the moment of the promotion: its peers hear of it all the same, and do not fail over
+// once more.
+func TestSentinelEndsWhileItLeads(t *testing.T) {
+	t.Parallel()
+	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
+		s := up(t, options{mode: decision.ModeSentinel, replicas: 2, sentinels: 3, config: withoutPersistence, binary: binary}, keys)
+		s.awaitSentinels(s.nodes[0])
+		leader := s.sentinels[0]
+		s.must(leader.sentinel().Failover(t.Context(), monitorName))
+		leader.stop()
+		promoted, err := s.sentinels[1].sentinel().PrimaryAddr(t.Context(), monitorName)
+		s.must(err)
+		if promoted == s.nodes[0].announced {
+			t.Fatalf("the leader ended, and %s still names the old primary\n%s", s.sentinels[1].name, leader.log())
+		}
+		if named, err := s.sentinels[2].sentinel().PrimaryAddr(t.Context(), monitorName); err != nil || named != promoted {
+			t.Errorf("%s names %s, not %s (%v)", s.sentinels[2].name, named, promoted, err)
+		}
+		s.sentinels = s.sentinels[1:]
+		if now := s.awaitPrimaryOtherThan(s.nodes[0]); now.announced != promoted {
+			t.Errorf("%s is primary, %s was promoted", now.name, promoted)
+		}
+	})
+}
+
 // What would keep a Sentinel from starting is left out.
 func TestSentinelWithBadSettings(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/agent/probe"
@@ -180,8 +179,7 @@ func (a *Agent) run(signals *process.Signals) (int, error) {
 	select {
 	case <-child.Done():
 	case <-signals.Stop:
-		a.setPhase(probe.PhaseStopping)
-		child.Signal(syscall.SIGTERM)
+		a.stop(signals, child)
 	}
 	code := child.ExitCode()
 	a.options.Log.Info("the Sentinel has ended", "exitCode", code)
@@ -201,8 +199,7 @@ func (a *Agent) diesAtOnce(signals *process.Signals) bool {
 	case <-child.Done():
 		return child.ExitCode() == 1
 	case <-signals.Stop:
-		a.setPhase(probe.PhaseStopping)
-		child.Signal(syscall.SIGTERM)
+		a.stop(signals, child)
 	case <-time.After(startTime):
 	}
 	return false
