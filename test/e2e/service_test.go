@@ -184,11 +184,13 @@ func liveChangeOutlivesTheController(t *testing.T, s *framework.Set, c *framewor
 		}
 		return nil
 	})
+	// A server that is restarted in its pod starts from the files that the kubelet has brought there.
+	framework.Kubectl(t, "wait", "valkeynodes", "--all", "-n", s.Namespace, "--for=condition=LiveConfigApplied", "--timeout=90s")
 	s.Env.ScaleController(t, 0)
 	replica := s.Replica(t)
 	killContainer(t, s, naming.NodePod(replica), naming.ContainerServer)
 	framework.Eventually(t, time.Minute, replica+" has the policy", func() error { return policy(replica) })
-	s.Env.DeletePod(t, s.Namespace, naming.NodePod(replica), 0)
+	s.ReplacePod(t, replica)
 	framework.Eventually(t, time.Minute, "its next pod has the policy", func() error { return policy(replica) })
 	s.Env.ScaleController(t, 1)
 }

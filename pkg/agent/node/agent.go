@@ -222,10 +222,12 @@ func (a *Agent) update(change func(n *probe.Node)) {
 
 // Report is for /bootz.
 func (a *Agent) Report() probe.Report {
+	mounts := a.options.mounts()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	report := a.report
 	n := *a.report.Node
+	n.Mounts = mounts
 	report.Node = &n
 	return report
 }

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/agent/decision"
+	"github.com/valkeykube/valkeykube/pkg/agent/probe"
 	"github.com/valkeykube/valkeykube/pkg/boot"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 // Options says where everything is. Node must be set; the defaults of the rest are those of the pod.
@@ -115,6 +117,18 @@ func (o Options) settings() (boot.Node, error) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	return settings, fmt.Errorf("boot settings in %s: %w", path, err)
+}
+
+// mounts are the hashes of the mounted files. A file that cannot be read has none.
+func (o Options) mounts() probe.Mounts {
+	hash := func(key string) string {
+		text, err := os.ReadFile(filepath.Join(o.ConfigDir, key))
+		if err != nil {
+			return ""
+		}
+		return valkeyconf.Hash(string(text))
+	}
+	return probe.Mounts{Settings: hash(naming.KeyBoot), Config: hash(naming.KeyServerConfig)}
 }
 
 // hosts are all whom the node speaks to, by the settings as they are now.

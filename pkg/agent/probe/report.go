@@ -47,10 +47,18 @@ type Node struct {
 	HasData    bool              `json:"hasData"`
 	Position   decision.Position `json:"position,omitzero"`
 	WasPrimary bool              `json:"wasPrimary,omitempty"`
+	// Mounts are hashes of the mounted files as they are now: from them the server would be started again.
+	Mounts Mounts `json:"mounts,omitzero"`
 	// Running is the server when the agent last looked.
 	Running *Running `json:"running,omitempty"`
 	// Fence is set while the server refuses writes because another node may be the primary.
 	Fence *Fence `json:"fence,omitempty"`
+}
+
+// Mounts are the hashes of the files of the mounted ConfigMap: the boot settings and the server's configuration.
+type Mounts struct {
+	Settings string `json:"settings,omitempty"`
+	Config   string `json:"config,omitempty"`
 }
 
 // Fence is a refusal of writes.

@@ -64,7 +64,7 @@ func (r *reconciler) replacePod(ctx context.Context, namespace string, action pl
 // refreshMounts marks the pod. It is a patch and not an apply: what is applied to pods is another controller's.
 func (r *reconciler) refreshMounts(ctx context.Context, namespace string, action plan.RefreshMounts) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": action.UID, "annotations": map[string]string{plan.AnnotationACL: action.Hash},
+		"uid": action.UID, "annotations": map[string]string{plan.AnnotationMounts: action.Mark},
 	}})
 	if err != nil {
 		return err

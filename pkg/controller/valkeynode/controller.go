@@ -69,7 +69,8 @@ func Setup(mgr ctrl.Manager, deps Dependencies) error {
 		Watches(&corev1.ConfigMap{}, ofNode).
 		Watches(&corev1.PersistentVolumeClaim{}, ofNode).
 		Watches(&corev1.Pod{}, ofNode).
-		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.nodesOfSecret)).
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.nodesThatMount)).
+		Watches(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.nodesThatMount)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: deps.Concurrency,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](retryFirst, retryLast),
@@ -103,17 +104,20 @@ func nodeOfChild(_ context.Context, child client.Object) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: child.GetNamespace(), Name: node}}}
 }
 
-// nodesOfSecret are the nodes whose server uses the Secret.
-func (r *reconciler) nodesOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+// nodesThatMount are the nodes whose pods use a Secret or ConfigMap that is not a node's own.
+func (r *reconciler) nodesThatMount(ctx context.Context, mounted client.Object) []reconcile.Request {
 	var nodes v1alpha1.ValkeyNodeList
-	if err := r.client.List(ctx, &nodes, client.InNamespace(secret.GetNamespace())); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "list the nodes that use a Secret", "namespace", secret.GetNamespace(), "secret", secret.GetName())
+	if err := r.client.List(ctx, &nodes, client.InNamespace(mounted.GetNamespace())); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "list the nodes that mount an object", "namespace", mounted.GetNamespace(), "object", mounted.GetName())
 		return nil
 	}
+	_, isSecret := mounted.(*corev1.Secret)
 	var requests []reconcile.Request
 	for i := range nodes.Items {
-		node := &nodes.Items[i]
-		if node.Spec.UsersACLSecretName == secret.GetName() || node.Spec.SystemPasswordsSecretName == secret.GetName() {
+		node, name := &nodes.Items[i], mounted.GetName()
+		uses := !isSecret && node.Spec.ServerConfigMapName == name ||
+			isSecret && (node.Spec.UsersACLSecretName == name || node.Spec.SystemPasswordsSecretName == name)
+		if uses {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(node)})
 		}
 	}

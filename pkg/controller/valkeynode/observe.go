@@ -20,6 +20,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/controller/valkeynode/plan"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 // observe looks at everything that a plan depends on. Without the node itself there is nothing to plan: Observed.Node is nil then.
@@ -54,6 +55,9 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (pla
 	if !plan.IsReady(pod) {
 		o.Word = r.wordOf(ctx, pod)
 	}
+	if o.AwaitsMounts() {
+		o.Mounted = r.mountedIn(ctx, pod)
+	}
 	o.Now = r.now()
 	return o, nil
 }
@@ -73,6 +77,11 @@ func (r *reconciler) observeObjects(ctx context.Context, o *plan.Observed) (pass
 		o.Objects.Claim = pastcache.Get(ctx, look, naming.NodeClaim(node.Name), &corev1.PersistentVolumeClaim{})
 	}
 	configMap := pastcache.Get(ctx, look, desired.NodeConfigMapName(node), &corev1.ConfigMap{})
+	if configMap != nil {
+		o.Objects.Mounts = plan.Mounts{
+			Settings: valkeyconf.Hash(configMap.Data[naming.KeyBoot]), Config: valkeyconf.Hash(configMap.Data[naming.KeyServerConfig]),
+		}
+	}
 	switch {
 	case node.Spec.ServerConfigMapName == "":
 		o.Objects.ConfigMap = configMap

@@ -5,6 +5,7 @@ package valkeynode
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -20,29 +21,52 @@ import (
 
 const (
 	wordTimeout = time.Second
-	longestWord = 500
+	// In bytes.
+	longestWord, longestReport = 500, 1 << 20
 )
 
 // wordOf is what the agent in a running pod answers to the readiness probe: why the pod is not ready, in words. Empty where it does not say.
 func (r *reconciler) wordOf(ctx context.Context, pod *corev1.Pod) string {
-	if !plan.Answers(pod) {
+	status, text := r.askAgent(ctx, pod, "/readyz", longestWord)
+	if status == 0 || status == http.StatusOK {
 		return ""
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(text), ""))
+}
+
+// mountedIn is what the agent says of the files in its pod. Zero where it does not say.
+func (r *reconciler) mountedIn(ctx context.Context, pod *corev1.Pod) plan.Mounts {
+	_, text := r.askAgent(ctx, pod, "/bootz", longestReport)
+	var report struct {
+		Node struct {
+			Mounts plan.Mounts `json:"mounts"`
+		} `json:"node"`
+	}
+	if json.Unmarshal(text, &report) != nil {
+		return plan.Mounts{}
+	}
+	return report.Node.Mounts
+}
+
+// askAgent asks the agent in a pod. The status is 0 where it does not answer.
+func (r *reconciler) askAgent(ctx context.Context, pod *corev1.Pod, path string, longest int64) (status int, text []byte) {
+	if !plan.Answers(pod) {
+		return 0, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, wordTimeout)
 	defer cancel()
 	address := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(naming.PortAgent))
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
-		return ""
+		return 0, nil
 	}
 	response, err := r.agents.Do(request)
 	if err != nil {
-		return ""
+		return 0, nil
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(response.Body, longestWord))
-	if err != nil || response.StatusCode == http.StatusOK {
-		return ""
+	if text, err = io.ReadAll(io.LimitReader(response.Body, longest)); err != nil {
+		return 0, nil
 	}
-	return strings.TrimSpace(strings.ToValidUTF8(string(text), ""))
+	return response.StatusCode, text
 }

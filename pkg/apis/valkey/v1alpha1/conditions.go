@@ -36,7 +36,7 @@ const (
 	ConditionPersistentVolumeClaimReady = "PersistentVolumeClaimReady"
 	// ConditionPersistentVolumeClaimSizeReady is True while the volume has the size that is asked for.
 	ConditionPersistentVolumeClaimSizeReady = "PersistentVolumeClaimSizeReady"
-	// ConditionLiveConfigApplied is True while the running server reports the configuration that is asked for.
+	// ConditionLiveConfigApplied is True while the running server reports the configuration that is asked for, and would start again with it.
 	ConditionLiveConfigApplied = "LiveConfigApplied"
 	// ConditionACLApplied is True while the running server has loaded the ACL file that is asked for.
 	ConditionACLApplied = "ACLApplied"

@@ -39,7 +39,7 @@ const (
 	ReasonLargerThanAsked = "LargerThanAsked"
 	// ReasonConfigRefused means that the server refused a directive; the message has its words.
 	ReasonConfigRefused = "ConfigRefused"
-	// ReasonApplying means that a change is on its way to the running server.
+	// ReasonApplying means that a change is on its way to the running server, or into the file in its pod from which it would start again.
 	ReasonApplying = "Applying"
 	// ReasonAwaitingAuthorisation means that a changed pod template waits for the owning Valkey.
 	ReasonAwaitingAuthorisation = "AwaitingAuthorisation"

@@ -51,12 +51,12 @@ type SetConfig struct {
 	Key, Value string
 }
 
-// RefreshMounts marks the pod, which makes its kubelet look for changed Secrets at once instead of within a minute or two.
+// RefreshMounts marks the pod, which makes its kubelet look for changed Secrets and ConfigMaps at once instead of within a minute or two.
 type RefreshMounts struct {
 	Pod string
 	UID types.UID
-	// Hash of the ACL file that is awaited.
-	Hash string
+	// Mark is another one each time.
+	Mark string
 }
 
 // LoadACL tells the server to load its ACL file.

@@ -20,6 +20,8 @@ type Memory struct {
 	// Config by directive.
 	Config map[string]Setting
 	ACL    ACLMemory
+	// Mounts is about the pod, and outlives the server's runs in it.
+	Mounts MountMemory
 }
 
 // Setting is a directive that the server was told.
@@ -61,7 +63,7 @@ func (m Memory) withSettled(kind Kind, key string) Memory {
 // of is the memory if it is about this run of the server, else an empty one.
 func (m Memory) of(runID string) Memory {
 	if m.RunID != runID {
-		return Memory{Settled: m.Settled, RunID: runID, Config: map[string]Setting{}}
+		return Memory{Settled: m.Settled, Mounts: m.Mounts, RunID: runID, Config: map[string]Setting{}}
 	}
 	m.Config = maps.Clone(m.Config)
 	if m.Config == nil {

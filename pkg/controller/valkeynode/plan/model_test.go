@@ -45,14 +45,17 @@ type model struct {
 	// badImages cannot be pulled.
 	badImages map[string]bool
 	// server of the pod.
-	runID    string
-	config   map[string]string
-	refuses  map[string]string
-	spells   map[string]string
-	acl      string
-	mounted  string
-	aclFile  string
-	isSilent bool
+	runID   string
+	config  map[string]string
+	refuses map[string]string
+	spells  map[string]string
+	acl     string
+	mounted string
+	aclFile string
+	// files are those of the ConfigMap, filesInPod what the agent says; agentAsked counts how often.
+	files, filesInPod Mounts
+	agentAsked        int
+	isSilent          bool
 
 	log []string
 }
@@ -127,6 +130,11 @@ func (m *model) observe() Observed {
 	if m.pod != nil {
 		o.Objects.Pods = []*corev1.Pod{m.pod.DeepCopy()}
 	}
+	o.Objects.Mounts = m.files
+	if o.AwaitsMounts() {
+		o.Mounted = m.filesInPod
+		m.agentAsked++
+	}
 	if Answers(m.pod) && !m.isSilent {
 		o.Server = m.server()
 	} else if Answers(m.pod) {
@@ -187,7 +195,7 @@ func (m *model) act(action Action) Outcome {
 	case LoadACL:
 		m.acl = reportedACL(m.mounted)
 	case RefreshMounts:
-		m.pod.Annotations[AnnotationACL] = action.Hash
+		m.pod.Annotations[AnnotationMounts] = action.Mark
 	}
 	return outcome
 }

@@ -40,6 +40,8 @@ type Observed struct {
 	Trouble []Trouble
 	// Word is what the agent of a pod that is not ready says is missing. Empty: it does not say.
 	Word string
+	// Mounted is what the agent says is in its pod, where AwaitsMounts; zero where it does not say.
+	Mounted Mounts
 	// Server is the look at the server in the pod.
 	Server Server
 	// Memory is what earlier passes of this process know of this server. It is lost with the process, and nothing depends on it.
@@ -56,6 +58,8 @@ type Objects struct {
 	ConfigMap *corev1.ConfigMap
 	// Pods carry the node's labels.
 	Pods []*corev1.Pod
+	// Mounts is what the ConfigMap holds that the pod mounts; zero where there is none.
+	Mounts Mounts
 	// ACL is the ACL file that the server should have loaded. Empty without spec.usersACLSecretName. It holds password hashes: never log it.
 	ACL string
 }

@@ -57,6 +57,8 @@ type Plan struct {
 	pending  string
 	// configured and acl are where the live configuration and the ACL file stand.
 	configured, acl standing
+	// awaitsConfig: the pod does not have the configuration's file yet.
+	awaitsConfig bool
 	// waitsForWord: the server does not answer, and status stays as it is for the moment.
 	waitsForWord bool
 	halted       bool
@@ -96,6 +98,7 @@ var steps = []step{
 	{"silence", stepSilence},
 	{"config", stepConfig},
 	{"acl", stepACL},
+	{"mounts", stepMounts},
 	{"pace", stepPace},
 }
 

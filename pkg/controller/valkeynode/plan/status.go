@@ -40,7 +40,7 @@ func Status(o Observed, plan Plan, outcomes []Outcome) v1alpha1.ValkeyNodeStatus
 	c := conditions{o: o}
 	c.set(v1alpha1.ConditionReady, isReady, reason, message)
 	c.setClaim(plan, outcomes)
-	c.setConfig(plan.configured, outcomes)
+	c.setConfig(plan, outcomes)
 	c.setACL(plan.acl, outcomes)
 	if plan.pending != "" {
 		c.set(v1alpha1.ConditionWorkloadRollPending, true, v1alpha1.ReasonAwaitingAuthorisation,
@@ -173,7 +173,8 @@ func resizeFailure(claim *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-func (c *conditions) setConfig(configured standing, outcomes []Outcome) {
+func (c *conditions) setConfig(plan Plan, outcomes []Outcome) {
+	configured := plan.configured
 	var failed []string
 	sent, accepted := 0, 0
 	for _, outcome := range outcomes {
@@ -197,6 +198,9 @@ func (c *conditions) setConfig(configured standing, outcomes []Outcome) {
 		configured = standing{known: true, reason: v1alpha1.ReasonConfigRefused, message: strings.Join(failed, "; ")}
 	case sent > 0 && sent == accepted && configured.reason == v1alpha1.ReasonApplying:
 		configured = configStanding(nil, nil)
+	}
+	if configured.settled && plan.awaitsConfig {
+		configured = onItsWay()
 	}
 	c.setStanding(v1alpha1.ConditionLiveConfigApplied, configured)
 }

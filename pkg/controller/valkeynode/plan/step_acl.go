@@ -44,14 +44,8 @@ func stepACL(d *draft) {
 	if d.Now.Sub(memory.ACL.LoadedAt) < aclLoadEvery {
 		return
 	}
-	if pod := d.Pod(); pod != nil && pod.Annotations[AnnotationACL] != wanted {
-		d.do(RefreshMounts{Pod: pod.Name, UID: pod.UID, Hash: wanted})
-	}
 	d.do(LoadACL{Hash: wanted})
 }
-
-// AnnotationACL on a pod is the hash of the ACL file that it was last asked to look for.
-const AnnotationACL = "valkey.io/acl-hash"
 
 // judgeACL says where the wanted file stands, and notes in the memory when it was found to be in force.
 func (d *draft) judgeACL(memory *ACLMemory, reported string, isFirst bool) standing {

@@ -133,7 +133,7 @@ func TestAChangedACLFileIsLoadedOnceItIsThere(t *testing.T) {
 			if m.condition(v1alpha1.ConditionACLApplied).Status != metav1.ConditionFalse {
 				t.Fatal("applied, and the file has not even arrived")
 			}
-			if m.pod.Annotations[AnnotationACL] == "" {
+			if m.pod.Annotations[AnnotationMounts] == "" {
 				t.Error("the kubelet was not asked to hurry")
 			}
 			m.mounted = changed
