@@ -53,6 +53,8 @@ func nodePod(in NodeInput) Pod {
 	}
 	if spec.TerminationGracePeriodSeconds != nil {
 		pod.GracePeriodSeconds = *spec.TerminationGracePeriodSeconds
+		// Unless it is told, the agent takes 20 s, which fits into the usual grace period and not into every one.
+		pod.Main.Env = append(pod.Main.Env, Env(naming.EnvGracePeriod, strconv.FormatInt(pod.GracePeriodSeconds, 10)))
 	}
 	if spec.Exporter.Enabled {
 		pod.Exporter = nodeExporter(spec)

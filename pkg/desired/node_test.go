@@ -5,6 +5,7 @@ package desired
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,12 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 	"k8s.io/utils/ptr"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
 func byHand() *v1alpha1.ValkeyNode {
@@ -136,6 +139,18 @@ func typedTemplate(t *testing.T, node *v1alpha1.ValkeyNode) corev1.PodTemplateSp
 		t.Fatal(err)
 	}
 	return decoded.Spec.Template
+}
+
+func TestTheAgentIsToldAGracePeriodThatTheUserChose(t *testing.T) {
+	for _, chosen := range []*int64{nil, ptr.To[int64](15)} {
+		node := &v1alpha1.ValkeyNode{Spec: v1alpha1.ValkeyNodeSpec{TerminationGracePeriodSeconds: chosen}}
+		told := slices.ContainsFunc(nodePod(NodeInput{Node: node}).Main.Env, func(env *corev1ac.EnvVarApplyConfiguration) bool {
+			return *env.Name == naming.EnvGracePeriod && *env.Value == "15"
+		})
+		if told != (chosen != nil) {
+			t.Errorf("chosen: %t, told: %t", chosen != nil, told)
+		}
+	}
 }
 
 func TestOwnLabelsWinOverTheUsers(t *testing.T) {

@@ -74,7 +74,9 @@ const (
 
 // Environment of the agent.
 const (
-	EnvNode         = "VALKEY_NODE"
+	EnvNode = "VALKEY_NODE"
+	// EnvGracePeriod is the pod's terminationGracePeriodSeconds, for an agent that may take all of it.
+	EnvGracePeriod  = "VALKEY_GRACE_PERIOD_SECONDS"
 	EnvPodName      = "POD_NAME"
 	EnvPodNamespace = "POD_NAMESPACE"
 	EnvPodIP        = "POD_IP"

@@ -67,7 +67,7 @@ func TestInstall(t *testing.T) {
 
 func TestGraceFollowsThePod(t *testing.T) {
 	for value, want := range map[string]time.Duration{"": node.DefaultGrace, "60": 54 * time.Second, "x": node.DefaultGrace, "-1": node.DefaultGrace} {
-		t.Setenv(envGrace, value)
+		t.Setenv(naming.EnvGracePeriod, value)
 		if got := grace(); got != want {
 			t.Errorf("%q: %s, want %s", value, got, want)
 		}

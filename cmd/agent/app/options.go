@@ -16,9 +16,6 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
-// envGrace is the pod's terminationGracePeriodSeconds, for an agent that may take all of it.
-const envGrace = "VALKEY_GRACE_PERIOD_SECONDS"
-
 func nodeFlags() (*flag.FlagSet, *node.Options) {
 	flags := flag.NewFlagSet("node", flag.ContinueOnError)
 	limits := decision.DefaultLimits()
@@ -30,7 +27,7 @@ func nodeFlags() (*flag.FlagSet, *node.Options) {
 	flags.StringVar(&o.PasswordsDir, "passwords-dir", naming.PasswordsDir, "directory with a file per system user")
 	flags.StringVar(&o.RunDir, "run-dir", naming.RunDir, "directory, in memory, for the rendered configuration")
 	flags.StringVar(&o.DataDir, "data-dir", naming.DataDir, "the server's data directory")
-	flags.DurationVar(&o.Grace, "grace", grace(), "how long the end may take: hand-over and shutdown (default from "+envGrace+", less a tenth)")
+	flags.DurationVar(&o.Grace, "grace", grace(), "how long the end may take: hand-over and shutdown (default from "+naming.EnvGracePeriod+", less a tenth)")
 	flags.DurationVar(&o.Poll, "poll", 300*time.Millisecond, "time between two looks around while waiting")
 	flags.DurationVar(&o.Limits.Sentinels, "wait-sentinels", limits.Sentinels, "longest wait for a majority of the Sentinels")
 	flags.DurationVar(&o.Limits.Bootstrap, "wait-bootstrap", limits.Bootstrap, "longest wait for the first primary of a new set")
@@ -73,7 +70,7 @@ func binary(flags *flag.FlagSet, server, host *string) {
 
 // grace leaves a tenth of the pod's grace period to the container runtime.
 func grace() time.Duration {
-	seconds, err := strconv.Atoi(os.Getenv(envGrace))
+	seconds, err := strconv.Atoi(os.Getenv(naming.EnvGracePeriod))
 	if err != nil || seconds <= 0 {
 		return node.DefaultGrace
 	}

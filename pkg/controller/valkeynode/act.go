@@ -35,10 +35,10 @@ func (r *reconciler) act(ctx context.Context, o plan.Observed, decided plan.Plan
 			outcome.Err = r.refreshMounts(ctx, o.Node.Namespace, action)
 		case plan.SetConfig:
 			outcome.Reported, outcome.Err = r.setConfig(ctx, o, action)
-			outcome.Refused = refusal(outcome.Err)
+			outcome.Refused, outcome.ForNow = refusal(outcome.Err)
 		case plan.LoadACL:
 			outcome.Err = r.loadACL(ctx, o)
-			outcome.Refused = refusal(outcome.Err)
+			outcome.Refused, outcome.ForNow = refusal(outcome.Err)
 		}
 		outcomes = append(outcomes, outcome)
 	}
@@ -112,10 +112,14 @@ func (r *reconciler) node(ctx context.Context, o plan.Observed) (valkeyclient.No
 	return r.deps.Valkey.Node(target(o.Node, o.Pod(), password))
 }
 
-// refusal is the server's words where it refused what it was told, and empty where it was not told or did not say.
-func refusal(err error) string {
-	if errors.Is(err, valkeyclient.ErrInvalid) || errors.Is(err, valkeyclient.ErrPermission) {
-		return err.Error()
+// refusal is the server's words where it refused what it was told, and empty where it was not told or did not say. The lack of a right is a
+// refusal for now.
+func refusal(err error) (words string, forNow bool) {
+	switch {
+	case errors.Is(err, valkeyclient.ErrInvalid):
+		return err.Error(), false
+	case errors.Is(err, valkeyclient.ErrPermission):
+		return err.Error(), true
 	}
-	return ""
+	return "", false
 }

@@ -81,8 +81,10 @@ func (LoadACL) String() string         { return "load the ACL file" }
 type Outcome struct {
 	Action Action
 	Err    error
-	// Refused are the server's own words when it refused what it was told: telling it again would change nothing. Err is set too.
+	// Refused are the server's own words when it refused what it was told. Err is set too.
 	Refused string
+	// ForNow: it lacked a right, which may come back, and is told again. Otherwise telling it again would change nothing.
+	ForNow bool
 	// Reported is how the server spells a directive that it accepted.
 	Reported string
 }

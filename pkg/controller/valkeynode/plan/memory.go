@@ -76,7 +76,7 @@ func (m Memory) of(runID string) Memory {
 func Remember(plan Plan, outcomes []Outcome, now time.Time) Memory {
 	memory := plan.Memory.of(plan.Memory.RunID)
 	for _, outcome := range outcomes {
-		isTold := outcome.Err == nil || outcome.Refused != ""
+		isTold := outcome.Err == nil || outcome.Refused != "" && !outcome.ForNow
 		switch action := outcome.Action.(type) {
 		case SetConfig:
 			if isTold {

@@ -52,6 +52,8 @@ type model struct {
 	acl     string
 	mounted string
 	aclFile string
+	// forNow: what is refused is refused for the lack of a right.
+	forNow bool
 	// files are those of the ConfigMap, filesInPod what the agent says; agentAsked counts how often.
 	files, filesInPod Mounts
 	agentAsked        int
@@ -184,7 +186,7 @@ func (m *model) act(action Action) Outcome {
 		m.pod = nil
 	case SetConfig:
 		if words := m.refuses[action.Key]; words != "" {
-			outcome.Refused, outcome.Err = words, fmt.Errorf("%s", words)
+			outcome.Refused, outcome.ForNow, outcome.Err = words, m.forNow, fmt.Errorf("%s", words)
 			break
 		}
 		m.config[action.Key] = action.Value

@@ -78,6 +78,20 @@ func TestARefusedDirectiveIsReportedAndNotRepeated(t *testing.T) {
 	m.wantCondition(v1alpha1.ConditionLiveConfigApplied, metav1.ConditionTrue, v1alpha1.ReasonAsExpected)
 }
 
+func TestADirectiveThatIsForbiddenIsSentAgain(t *testing.T) {
+	m := newModel(t, byHand())
+	m.settle()
+	m.node.Spec.Config = map[string]string{"maxmemory": "3gb"}
+	m.refuses["maxmemory"], m.forNow = "NOPERM User has no permissions", true
+	m.pass()
+	m.wantCondition(v1alpha1.ConditionLiveConfigApplied, metav1.ConditionFalse, v1alpha1.ReasonConfigRefused)
+	m.pass()
+	m.wantCondition(v1alpha1.ConditionLiveConfigApplied, metav1.ConditionFalse, v1alpha1.ReasonConfigRefused)
+	delete(m.refuses, "maxmemory")
+	m.settle()
+	m.wantCondition(v1alpha1.ConditionLiveConfigApplied, metav1.ConditionTrue, v1alpha1.ReasonAsExpected)
+}
+
 func TestFixedAndOwnedDirectivesAreNotSentToTheServer(t *testing.T) {
 	node := byHand()
 	node.Spec.Config = map[string]string{"databases": "32", "dir": "/elsewhere", "io-threads": "4", "replica-priority": "5", "slave-priority": "5", "hz": "20"}
