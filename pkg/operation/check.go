@@ -110,6 +110,9 @@ func (d *Decision) checkTarget(snapshot topology.Snapshot, to string) {
 }
 
 func (d *Decision) chooseForced(snapshot topology.Snapshot, request Request) {
+	if named := behind(snapshot, request); named != "" {
+		d.From = named
+	}
 	best, found := snapshot.BestReplica(d.From)
 	if request.To == "" {
 		if !found {

@@ -17,7 +17,11 @@ import (
 func (s *change) sentinelForced(ctx context.Context) error {
 	prepare, cancel := s.preparation(ctx)
 	defer cancel()
-	if err := s.chooseTarget(prepare); err != nil && s.wanted {
+	choose := s.chooseTarget
+	if s.to.Role == topology.RolePrimary {
+		choose = s.disfavourOthers
+	}
+	if err := choose(prepare); err != nil && s.wanted {
 		return err // otherwise whom Sentinel chooses will do
 	}
 	if err := s.step(ctx, "ask for failover", s.limits.Step, s.askAnySentinel); err != nil {

@@ -51,8 +51,8 @@ func (s *change) chooseTarget(ctx context.Context) error {
 		if lowest <= 1 {
 			return fmt.Errorf("%w: another replica has replica-priority %d, which %s cannot go below", valkeyclient.ErrInvalid, lowest, s.to.Name)
 		}
-		s.atEnd("restore the target's priority", func(ctx context.Context) error { return s.setPriority(ctx, s.to.Priority) })
-		if err := s.setPriority(ctx, 1); err != nil {
+		s.atEnd("restore the target's priority", func(ctx context.Context) error { return setPriority(ctx, s.toNode, s.to.Priority) })
+		if err := setPriority(ctx, s.toNode, 1); err != nil {
 			return err
 		}
 		return await(ctx, leisurely, func(ctx context.Context) (bool, error) {
@@ -60,10 +60,6 @@ func (s *change) chooseTarget(ctx context.Context) error {
 			return seen.Priority == 1, err
 		})
 	})
-}
-
-func (s *change) setPriority(ctx context.Context, priority int) error {
-	return s.toNode.ConfigSet(ctx, valkeyclient.Setting{Key: "replica-priority", Value: strconv.Itoa(priority)})
 }
 
 // shortenInfoPeriod makes what comes next take one second instead of ten. It is a convenience: without the right to it, or if it

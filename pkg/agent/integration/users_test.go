@@ -58,9 +58,12 @@ func TestUserThatIsChangedByHand(t *testing.T) {
 				return nil
 			})
 		}
-		if got := strings.Count(s.nodes[0].log(), "the ACL file was loaded"); got != 3 {
-			t.Errorf("loaded %d times", got)
-		}
+		s.eventually("the agent says that it loaded the file three times", func(context.Context) error {
+			if got := strings.Count(s.nodes[0].log(), "the ACL file was loaded"); got != 3 {
+				return fmt.Errorf("%d times", got)
+			}
+			return nil
+		})
 		s.awaitWhole(s.nodes[0], s.nodes[1])
 	})
 }

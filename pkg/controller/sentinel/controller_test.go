@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,8 +80,16 @@ func (c *cluster) commands() string {
 func (c *cluster) idle() {
 	c.t.Helper()
 	c.passUntil("Ready", c.ready)
+	c.passUntil("every Sentinel has its connections", func(context.Context) error {
+		for _, monitor := range c.set().Status.Monitors {
+			if monitor.Flags != "master" {
+				return fmt.Errorf("%s: %s", monitor.Name, monitor.Flags)
+			}
+		}
+		return nil
+	})
 	c.pass()
-	commands, writes := c.commands(), c.writes.Load()
+	commands, writes, status := c.commands(), c.writes.Load(), c.set().Status
 	for range 10 {
 		c.pass()
 	}
@@ -88,7 +97,7 @@ func (c *cluster) idle() {
 		c.t.Errorf("Sentinels were told something while nothing happened:\nbefore:\n%s\nafter:\n%s", commands, now)
 	}
 	if now := c.writes.Load(); now != writes {
-		c.t.Errorf("%d writes to the API while nothing happened, the last: %s", now-writes, *c.wrote.Load())
+		c.t.Errorf("%d writes to the API while nothing happened, the last: %s\nstatus:\n%s", now-writes, *c.wrote.Load(), cmp.Diff(status, c.set().Status))
 	}
 }
 

@@ -302,3 +302,44 @@ func TestSentinelsThatTakeNoReplicaAreAsked(t *testing.T) {
 		t.Errorf("the data are gone: %+v, %v", data.Keys, err)
 	}
 }
+
+// The Sentinel that led a change ended before it told the others: they name a node that follows the primary, and would promote whom they like
+// after a while. The controller tells them who is primary, who stays it all the time.
+func TestSentinelsThatHaveNotHeardAreTold(t *testing.T) {
+	l := newLab(t)
+	l.startSentinels()
+	l.makeValkey(sentinelMode)
+	l.until("the nodes run", func() error { return all(l.wantFollows("v-1", "v-0"), l.wantFollows("v-2", "v-0")) })
+	l.register("v-0")
+	l.fill("v-0", "v-1", "v-2")
+	for i := range 3 { // by themselves they would act only after a minute
+		patient := valkeyclient.Setting{Key: "down-after-milliseconds", Value: "60000"}
+		if err := l.processes[naming.SentinelPod(testSet, i)].Sentinel().Set(t.Context(), testName, patient); err != nil {
+			t.Fatal(err)
+		}
+	}
+	promoted := l.processes["v-1"].Node()
+	if err := promoted.ReplicaOfNoOne(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.processes["v-0"].Node().ReplicaOf(t.Context(), addressFor(l.addressOf("v-1"))); err != nil {
+		t.Fatal(err)
+	}
+	history, err := promoted.Replication(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.until("the Sentinels name v-1", func() error {
+		for i := range 3 {
+			named, err := l.processes[naming.SentinelPod(testSet, i)].Sentinel().PrimaryAddr(t.Context(), testName)
+			if err != nil || named.Port != l.addressOf("v-1").Port {
+				return fmt.Errorf("Sentinel %d: %s, %v", i, named, err)
+			}
+		}
+		return l.isState(v1alpha1.StateReady)
+	})
+	now, err := promoted.Replication(t.Context())
+	if err != nil || now.ReplID != history.ReplID {
+		t.Errorf("v-1 was not primary all the time: %s and %s, %v", history.ReplID, now.ReplID, err)
+	}
+}

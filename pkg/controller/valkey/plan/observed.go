@@ -86,6 +86,8 @@ type Memory struct {
 	Primary string
 	// AwaySince is since when the primary has not been seen to serve; zero while it is.
 	AwaySince time.Time
+	// BehindSince is since when the Sentinels name a node that follows the primary; zero while they do not.
+	BehindSince time.Time
 	// PrimaryKeys is how many keys the primary held when it was last seen. PrimaryKnown is false before that.
 	PrimaryKnown bool
 	PrimaryKeys  int64

@@ -192,12 +192,18 @@ func (p *pass) remember() {
 		memory.PrimaryHistory, memory.PrimaryHistoryOf = m.ReplID, m.Name
 	}
 	p.followRoll()
-	if p.isAway() {
-		if memory.AwaySince.IsZero() {
-			memory.AwaySince = p.o.Now
-		}
-	} else {
-		memory.AwaySince = time.Time{}
+	_, behind := p.behind()
+	sinceWhen(&memory.AwaySince, p.isAway(), p.o.Now)
+	sinceWhen(&memory.BehindSince, behind != "", p.o.Now)
+}
+
+// sinceWhen keeps since when something is so; zero while it is not.
+func sinceWhen(since *time.Time, isSo bool, now time.Time) {
+	switch {
+	case !isSo:
+		*since = time.Time{}
+	case since.IsZero():
+		*since = now
 	}
 }
 

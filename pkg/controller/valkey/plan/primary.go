@@ -27,6 +27,8 @@ type Verdict struct {
 	BySentinels bool
 	// InFlight: a failover is in flight.
 	InFlight bool
+	// Behind is whom the Sentinels still name after a hand-over to Node.
+	Behind string
 	// Reason and Message say why Node is not confirmed.
 	Reason, Message string
 	// Rivals are other nodes that say they are primary.
@@ -79,7 +81,7 @@ func bySentinels(o *Observed, monitor string) (Verdict, bool) {
 		}, true
 	}
 	if successor, ahead := nodesAreAhead(o, said.Member); ahead {
-		return Verdict{BySentinels: true, Node: successor, InFlight: true}, true
+		return Verdict{BySentinels: true, Node: successor, InFlight: true, Behind: said.Member}, true
 	}
 	return Verdict{BySentinels: true, Node: said.Member}, true
 }

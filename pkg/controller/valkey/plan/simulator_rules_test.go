@@ -41,6 +41,9 @@ func (s *simulation) checkAction(action Action) error {
 		if err := s.checkNoOtherChange(); err != nil {
 			return err
 		}
+		if a.Monitor != "" {
+			return s.checkTold(s.nodes[s.index(a.From)], s.nodes[s.index(a.To)])
+		}
 		return s.checkPromote(s.nodes[s.index(a.To)])
 	case HandOver:
 		if err := s.checkNoOtherChange(); err != nil {
@@ -130,6 +133,14 @@ func (s *simulation) checkFollow(n, primary *simNode) error {
 		return fmt.Errorf("makes node %d follow node %d, which is not primary", n.index, primary.index)
 	case n.server.value > 0 && primary.server.value == 0 && !primary.server.holds(n.server.data):
 		return fmt.Errorf("makes node %d follow node %d, which is empty", n.index, primary.index)
+	}
+	return nil
+}
+
+// checkTold: Sentinels are told of a node that is primary already, and that the one that they name follows.
+func (s *simulation) checkTold(named, primary *simNode) error {
+	if !primary.live() || !primary.server.primary || named.server.primary || named.server.of != primary.index {
+		return fmt.Errorf("tells the Sentinels of node %d, which is not the primary of node %d", primary.index, named.index)
 	}
 	return nil
 }

@@ -427,7 +427,9 @@ func (s *simulation) changePrimary(action Action, outcome *Outcome) (crashed boo
 	crashed = !s.calm && s.chance(10)
 	done := false
 	if !crashed || s.chance(50) {
-		if _, promotes := action.(Promote); promotes {
+		if promote, promotes := action.(Promote); promotes && promote.Monitor != "" {
+			done = s.tellSentinel(s.index(to))
+		} else if promotes {
 			if n := s.nodes[s.index(to)]; n.live() && !n.hidden {
 				s.turn(n)
 				done = true

@@ -12,10 +12,13 @@ import (
 )
 
 // stepFailover promotes a replica when the primary is lost, in mode Operator only: in mode Sentinel the Sentinels do, and are asked to where
-// they cannot bring themselves to it; in mode None a person.
+// they cannot bring themselves to it, or have not heard who is; in mode None a person.
 // The primary must have been away for failover.operator.downAfter, and no replica may hear from it; an empty one among nodes with data does
 // not get that time, because what follows it would be lost. Changes the primary.
 func stepFailover(p *pass) decision {
+	if told, behind := p.tellSentinels(); behind {
+		return told
+	}
 	lost := p.isAway() || len(p.verdict.Endangered) > 0
 	switch {
 	case p.verdict.Confirmed || !lost:

@@ -237,3 +237,45 @@ func TestRoll(t *testing.T) {
 		}), "blocked SyncTimeout"},
 	}, "roll")
 }
+
+// Sentinels that name a node which follows the only primary are told of it, after the time that they need to hear of it by themselves.
+func TestSentinelsThatAreBehindAreTold(t *testing.T) {
+	promoted := func(o *Observed) {
+		m := o.Snapshot.Members
+		m[0].Role, m[0].Primary, m[0].LinkUp, m[0].Connected = topology.RoleReplica, address(1), true, nil
+		m[1].Role, m[1].Primary, m[1].LinkUp = topology.RolePrimary, topology.Address{}, false
+		m[1].Connected = []topology.ConnectedReplica{{Address: address(0), Online: true}}
+		o.Memory.BehindSince = o.Now.Add(-behindAfter)
+	}
+	inFlight := func(o *Observed) {
+		view := o.Snapshot.Sentinels[0].Monitors["v"]
+		view.FailoverInProgress = true
+		o.Snapshot.Sentinels[0].Monitors["v"] = view
+	}
+	for name, tc := range map[string]struct {
+		change []func(*Observed)
+		told   bool
+	}{
+		"behind":          {change: []func(*Observed){promoted}, told: true},
+		"just now":        {change: []func(*Observed){promoted, func(o *Observed) { o.Memory.BehindSince = o.Now.Add(-behindAfter / 2) }}},
+		"in flight":       {change: []func(*Observed){promoted, inFlight}},
+		"two primaries":   {change: []func(*Observed){promoted, func(o *Observed) { o.Snapshot.Members[2].Role = topology.RolePrimary }}},
+		"follows another": {change: []func(*Observed){promoted, func(o *Observed) { o.Snapshot.Members[0].Primary = address(2) }}},
+		"healthy":         {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			decided := Compute(given(v1alpha1.FailoverModeSentinel, 2, tc.change...))
+			told := false
+			for _, action := range decided.Actions {
+				promote, isPromote := action.(Promote)
+				told = told || isPromote && promote.From == "v-0" && promote.To == "v-1" && promote.Monitor == "v"
+				if isPromote && !tc.told {
+					t.Errorf("planned: %s", action)
+				}
+			}
+			if told != tc.told {
+				t.Errorf("told: %t\n%s", told, decided)
+			}
+		})
+	}
+}

@@ -326,6 +326,24 @@ func (w *world) register() {
 	}
 }
 
+// tellSentinel makes one of them promote the node, which is primary already.
+func (w *world) tellSentinel(to int) bool {
+	if n := w.nodes[to]; !n.live() || n.hidden || !n.server.primary {
+		return false
+	}
+	epoch := int64(0)
+	for _, s := range w.sentinels {
+		epoch = max(epoch, s.epoch)
+	}
+	for i := range w.sentinels {
+		if s := &w.sentinels[i]; s.up && s.registered {
+			s.names, s.inFlight, s.downFor, s.epoch = to, 2, 0, epoch+1
+			return true
+		}
+	}
+	return false
+}
+
 func (w *world) sentinelFailover(leader *sentinel) {
 	var best *simNode
 	for _, n := range w.sorted() {
