@@ -332,8 +332,11 @@ func TestSentinelsThatHaveNotHeardAreTold(t *testing.T) {
 	l.until("the Sentinels name v-1", func() error {
 		for i := range 3 {
 			named, err := l.processes[naming.SentinelPod(testSet, i)].Sentinel().PrimaryAddr(t.Context(), testName)
-			if err != nil || named.Port != l.addressOf("v-1").Port {
-				return fmt.Errorf("Sentinel %d: %s, %v", i, named, err)
+			if err == nil && named.Port != l.addressOf("v-1").Port {
+				err = errors.New("another node")
+			}
+			if err != nil {
+				return fmt.Errorf("Sentinel %d: %s, %w", i, named, err)
 			}
 		}
 		return l.isState(v1alpha1.StateReady)
