@@ -194,7 +194,7 @@ func TestColdStartKeepsTheNewestData(t *testing.T) {
 	}
 }
 
-// stopAll deletes every data and Sentinel pod of a set at once and waits until each is another one.
+// stopAll deletes every data and Sentinel pod of a set at once and waits until each is another one, which is ready.
 func stopAll(t *testing.T, s *framework.Set) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -211,7 +211,8 @@ func stopAll(t *testing.T, s *framework.Set) {
 	if err := s.Env.Kube.CoreV1().Pods(s.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, selector); err != nil {
 		t.Fatal(err)
 	}
-	framework.Eventually(t, time.Minute, "every pod is another one", func() error {
+	// Ready, too: for a moment status still says what was so before.
+	framework.Eventually(t, 3*time.Minute, "every pod is another one, and ready", func() error {
 		pods, err := s.Env.Kube.CoreV1().Pods(s.Namespace).List(ctx, selector)
 		if err != nil {
 			return err
@@ -219,6 +220,9 @@ func stopAll(t *testing.T, s *framework.Set) {
 		for i := range pods.Items {
 			if uids[string(pods.Items[i].UID)] {
 				return fmt.Errorf("%s is still there", pods.Items[i].Name)
+			}
+			if !framework.PodReady(&pods.Items[i]) {
+				return fmt.Errorf("%s is not ready", pods.Items[i].Name)
 			}
 		}
 		if len(pods.Items) != len(old.Items) {
