@@ -199,10 +199,10 @@ func autoscaled(t *testing.T, s *framework.Set, c *framework.Client) {
 func everythingAtOnce(t *testing.T, s *framework.Set, c *framework.Client) {
 	s.Crash(t, c, "a4", s.ViaSentinel(), func() {
 		s.Failover(t, v1alpha1.FailoverRequestSpec{})
-		stopAll(t, s)
 		began := time.Now()
+		stopAll(t, s)
 		s.WaitReady(t, 90*time.Second)
-		t.Logf("whole %s after the last pod was replaced", time.Since(began).Round(100*time.Millisecond))
+		t.Logf("whole %s after all pods were deleted", time.Since(began).Round(100*time.Millisecond))
 	})
 	if err := peered(t, s); err != nil {
 		t.Error(err)
