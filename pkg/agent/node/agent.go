@@ -222,12 +222,17 @@ func (a *Agent) update(change func(n *probe.Node)) {
 
 // Report is for /bootz.
 func (a *Agent) Report() probe.Report {
-	mounts := a.options.mounts()
+	report := a.current()
+	report.Node.Mounts = a.options.mounts()
+	return report
+}
+
+// current is a copy of what is known, without a look at any file.
+func (a *Agent) current() probe.Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	report := a.report
 	n := *a.report.Node
-	n.Mounts = mounts
 	report.Node = &n
 	return report
 }
@@ -245,7 +250,7 @@ func (a *Agent) Live() (bool, string) {
 
 // Ready is for the readiness probe.
 func (a *Agent) Ready(ctx context.Context) (bool, string) {
-	report := a.Report()
+	report := a.current()
 	if report.Phase == probe.PhaseDeciding {
 		return false, decisionText(report.Node.Decision)
 	}

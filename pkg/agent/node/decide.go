@@ -101,7 +101,7 @@ func (a *Agent) decidingSince() time.Time {
 }
 
 func (a *Agent) input(s set, complete bool) decision.Input {
-	report := a.Report()
+	report := a.current()
 	in := decision.Input{
 		Mode: s.Mode, Hint: s.Primary, Persistent: s.Persistent, Limits: a.options.Limits,
 		Self: decision.Self{

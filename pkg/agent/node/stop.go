@@ -35,13 +35,7 @@ func (a *Agent) stop(signals *process.Signals) {
 	a.mu.Unlock()
 	handover := time.Duration(float64(a.options.Grace) * (1 - shutdownShare))
 	ctx, cancel := context.WithTimeout(context.Background(), handover)
-	go func() { // a second request for the end is a demand
-		select {
-		case <-signals.Stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	go signals.Demand(ctx, cancel)
 	a.handOver(ctx)
 	cancel()
 

@@ -113,7 +113,7 @@ func (a *Agent) unlock(ctx context.Context, u *users) {
 	}
 	u.next = now.Add(lockedLook)
 	s := newSet(settings, a.options)
-	own := a.Report().Node
+	own := a.current().Node
 	turn := s.index()
 	if own.WasPrimary {
 		turn = len(s.Members) + 1

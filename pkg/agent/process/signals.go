@@ -4,6 +4,7 @@
 package process
 
 import (
+	"context"
 	"os"
 	"os/signal"
 	"syscall"
@@ -26,6 +27,15 @@ func CatchSignals() *Signals {
 	signal.Notify(s.stop, syscall.SIGTERM, syscall.SIGINT)
 	signal.Notify(s.other, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGQUIT)
 	return s
+}
+
+// Demand cancels what is done before the end if the end is asked for once more before ctx ends: a second request is a demand.
+func (s *Signals) Demand(ctx context.Context, cancel context.CancelFunc) {
+	select {
+	case <-s.Stop:
+		cancel()
+	case <-ctx.Done():
+	}
 }
 
 // Pass passes the other signals on to the child until it ends.

@@ -289,6 +289,11 @@ func (a *Agent) Live() (bool, string) {
 	return true, ""
 }
 
+// target is the agent's own Sentinel, without a login.
+func (a *Agent) target() valkeyclient.Target {
+	return valkeyclient.Target{Name: a.self.Name, Address: valkeyclient.Address{Host: a.options.ServerHost, Port: a.self.Port}.String()}
+}
+
 // Ready is for the readiness probe. The agent has no login here, and needs none: a Sentinel that refuses it answers.
 func (a *Agent) Ready(ctx context.Context) (bool, string) {
 	a.mu.Lock()
@@ -299,10 +304,7 @@ func (a *Agent) Ready(ctx context.Context) (bool, string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	target := valkeyclient.Target{
-		Name: a.self.Name, Address: valkeyclient.Address{Host: a.options.ServerHost, Port: a.self.Port}.String(),
-	}
-	client, err := a.clients.Sentinel(target)
+	client, err := a.clients.Sentinel(a.target())
 	if err == nil {
 		err = client.Ping(ctx)
 	}

@@ -29,13 +29,7 @@ func (a *Agent) stop(signals *process.Signals, child *process.Child) {
 	a.setPhase(probe.PhaseStopping)
 	ctx, cancel := context.WithTimeout(context.Background(), finishPatience)
 	defer cancel()
-	go func() { // a second request for the end is a demand
-		select {
-		case <-signals.Stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	go signals.Demand(ctx, cancel)
 	said := ""
 	for ctx.Err() == nil {
 		unfinished := a.unfinished(ctx)
@@ -54,10 +48,9 @@ func (a *Agent) stop(signals *process.Signals, child *process.Child) {
 // unfinished says what would be lost if the Sentinel ended now: a failover before its promotion, or one of which a peer has not heard. Empty:
 // nothing, as far as can be seen.
 func (a *Agent) unfinished(ctx context.Context) string {
-	client, err := a.clients.Sentinel(valkeyclient.Target{
-		Name: a.self.Name, Address: valkeyclient.Address{Host: a.options.ServerHost, Port: a.self.Port}.String(),
-		Credentials: valkeyclient.Credentials{Username: a.settings.PeerUser, Password: a.settings.PeerPass},
-	})
+	own := a.target()
+	own.Credentials = valkeyclient.Credentials{Username: a.settings.PeerUser, Password: a.settings.PeerPass}
+	client, err := a.clients.Sentinel(own)
 	if err != nil {
 		return ""
 	}

@@ -104,6 +104,17 @@ func (l *lab) register(primary string) {
 	})
 }
 
+// monitoredLab is a lab with a Valkey of three that its Sentinels monitor: v-0 is primary.
+func monitoredLab(t *testing.T) *lab {
+	t.Helper()
+	l := newLab(t)
+	l.startSentinels()
+	l.makeValkey(sentinelMode)
+	l.until("the nodes run", func() error { return all(l.wantFollows("v-1", "v-0"), l.wantFollows("v-2", "v-0")) })
+	l.register("v-0")
+	return l
+}
+
 // watch runs the watcher, with a router behind it, as Setup does.
 func (l *lab) watch() {
 	switches := make(chan event.GenericEvent)
@@ -131,11 +142,7 @@ func (l *lab) watch() {
 }
 
 func TestTheServiceFollowsASwitchOfTheSentinelsAtOnce(t *testing.T) {
-	l := newLab(t)
-	l.startSentinels()
-	l.makeValkey(sentinelMode)
-	l.until("the nodes run", func() error { return all(l.wantFollows("v-1", "v-0"), l.wantFollows("v-2", "v-0")) })
-	l.register("v-0")
+	l := monitoredLab(t)
 	if got := l.data(naming.SystemPasswordsSecret(testName))[naming.KeySentinelAgent]; got != sentinelPassword(naming.UserAgent) {
 		t.Errorf("the agents' password on the Sentinels was not copied")
 	}
@@ -188,11 +195,7 @@ func TestTheServiceFollowsASwitchOfTheSentinelsAtOnce(t *testing.T) {
 }
 
 func TestARollUnderSentinelsHandsOverThroughThem(t *testing.T) {
-	l := newLab(t)
-	l.startSentinels()
-	l.makeValkey(sentinelMode)
-	l.until("the nodes run", func() error { return all(l.wantFollows("v-1", "v-0"), l.wantFollows("v-2", "v-0")) })
-	l.register("v-0")
+	l := monitoredLab(t)
 	l.fill("v-0", "v-1", "v-2")
 	l.change(func(spec *v1alpha1.ValkeySpec) { spec.PodAnnotations = map[string]string{"team": "blue"} })
 	l.until("rolled", func() error {
@@ -226,11 +229,7 @@ func TestARollUnderSentinelsHandsOverThroughThem(t *testing.T) {
 }
 
 func TestWithoutItsSentinelsAPrimaryIsNotHandedOver(t *testing.T) {
-	l := newLab(t)
-	l.startSentinels()
-	l.makeValkey(sentinelMode)
-	l.until("the nodes run", func() error { return all(l.wantFollows("v-1", "v-0"), l.wantFollows("v-2", "v-0")) })
-	l.register("v-0")
+	l := monitoredLab(t)
 	for i := range 3 {
 		l.processes[naming.SentinelPod(testSet, i)].Stop()
 	}
@@ -254,11 +253,7 @@ func TestWithoutItsSentinelsAPrimaryIsNotHandedOver(t *testing.T) {
 // Sentinels that were all away when the primary was lost take no replica, ever: its link has been down for more than ten times down-after
 // before they noticed. They agree that it is down, and the controller asks them with what they need to know.
 func TestSentinelsThatTakeNoReplicaAreAsked(t *testing.T) {
-	l := newLab(t)
-	l.startSentinels()
-	l.makeValkey(sentinelMode)
-	l.until("the nodes run", func() error { return all(l.wantFollows("v-1", "v-0"), l.wantFollows("v-2", "v-0")) })
-	l.register("v-0")
+	l := monitoredLab(t)
 	l.fill("v-0", "v-1", "v-2")
 	l.broken["v-0"] = true
 	for i := range 3 {
@@ -306,11 +301,7 @@ func TestSentinelsThatTakeNoReplicaAreAsked(t *testing.T) {
 // The Sentinel that led a change ended before it told the others: they name a node that follows the primary, and would promote whom they like
 // after a while. The controller tells them who is primary, who stays it all the time.
 func TestSentinelsThatHaveNotHeardAreTold(t *testing.T) {
-	l := newLab(t)
-	l.startSentinels()
-	l.makeValkey(sentinelMode)
-	l.until("the nodes run", func() error { return all(l.wantFollows("v-1", "v-0"), l.wantFollows("v-2", "v-0")) })
-	l.register("v-0")
+	l := monitoredLab(t)
 	l.fill("v-0", "v-1", "v-2")
 	for i := range 3 { // by themselves they would act only after a minute
 		patient := valkeyclient.Setting{Key: "down-after-milliseconds", Value: "60000"}

@@ -19,7 +19,6 @@ const behindAfter = 8 * time.Second
 func (p *pass) tellSentinels() (decision, bool) {
 	monitor := monitorName(p.o)
 	named, primary := p.behind()
-
 	if _, inFlight := p.o.Snapshot.FailoverInFlight(monitor); primary == "" || inFlight || p.o.Now.Sub(p.plan.Memory.BehindSince) < behindAfter {
 		return decision{}, false
 	}
