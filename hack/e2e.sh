@@ -10,7 +10,7 @@ unset KUBECONFIG
 # kubectl remembers for hours what an address served: another cluster may have had this one before.
 KUBECACHEDIR=$(mktemp -d)
 export KUBECACHEDIR
-finish() { rm -rf "$KUBECACHEDIR"; [ "${KEEP:-}" = 1 ] || "$cache/bin/cluster" down --name "$CLUSTER"; }
+finish() { rm -rf "$KUBECACHEDIR" "${printed:-}"; [ "${KEEP:-}" = 1 ] || "$cache/bin/cluster" down --name "$CLUSTER"; }
 trap finish EXIT
 make --no-print-directory up CLUSTER="$CLUSTER"
 KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "$CLUSTER")
@@ -18,5 +18,9 @@ export KUBECONFIG CLUSTER_BIN=$cache/bin/cluster
 tag=e2e packages=./test/e2e
 [ "${INSTALL:-}" != ha ] || tag=e2eha packages=./test/e2e/ha
 [ "${BENCH:-}" != 1 ] || tag=e2ebench packages=./test/e2e/bench
+printed=$(mktemp)
 # Tests that cut machines off or take the product away run one after the other, and first; those that say t.Parallel() after them, together.
-go test -tags "$tag" -timeout 75m -parallel "${PARALLEL:-3}" -v -count=1 -run "${RUN:-.}" "$packages"
+go test -tags "$tag" -timeout 75m -parallel "${PARALLEL:-3}" -v -count=1 -run "${RUN:-.}" "$packages" | tee "$printed" && exit
+# What a failed test found is far up, above what the cluster looked like: once more, by itself.
+awk -f hack/failures.awk "$printed"
+exit 1

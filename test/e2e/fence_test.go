@@ -68,10 +68,11 @@ func TestCutOffPrimaryStopsTakingWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			address := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(naming.PortValkey))
+			e.WaitWhole(t)
 			framework.Apply(t, ns, fmt.Sprintf(besideManifest, pod.Spec.NodeName, address, besideFor))
 			framework.Eventually(t, 30*time.Second, "the client writes", func() error { return logged(t, ns, "first write acknowledged") })
-			cut := time.Now()
 			heal := framework.Cut(t, pod.Spec.NodeName)
+			cut := time.Now()
 			framework.Eventually(t, switchPatience, "the write Service leads to another node", func() error {
 				pods, err := readyEndpoints(t.Context(), s)
 				if err == nil && (len(pods) != 1 || pods[0] == pod.Name) {

@@ -100,15 +100,22 @@ func (e *Env) DeleteNamespace(t *testing.T, name string, patience time.Duration)
 	})
 }
 
+// unremarkable is how long something may take before what it waited for is logged.
+const unremarkable = 5 * time.Second
+
 // Eventually waits until check has nothing to complain about; what says what is waited for.
 func Eventually(t *testing.T, patience time.Duration, what string, check func() error) {
 	t.Helper()
 	begin := time.Now()
+	var before string
 	for {
 		err := check()
 		if err == nil {
-			t.Logf("%s after %s", what, time.Since(begin).Round(100*time.Millisecond))
+			t.Logf("%s after %s%s", what, time.Since(begin).Round(100*time.Millisecond), before)
 			return
+		}
+		if time.Since(begin) > unremarkable {
+			before = fmt.Sprintf("; the last that kept it waiting: %.300s", err)
 		}
 		if time.Since(begin) > patience {
 			t.Fatalf("not within %s: %s: %v", patience, what, err)

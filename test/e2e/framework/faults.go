@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -54,6 +55,7 @@ func StopNode(t *testing.T, node string) (start func()) {
 
 func fault(t *testing.T, node, verb, undo string) func() {
 	t.Helper()
+	Connect(t).WaitWhole(t)
 	undone := false
 	restore := func() {
 		if undone {
@@ -67,6 +69,29 @@ func fault(t *testing.T, node, verb, undo string) func() {
 	t.Cleanup(restore)
 	Cluster(t, verb, node)
 	return restore
+}
+
+// WaitWhole waits until an earlier fault has left nothing behind: one machine is lost at a time, and half of the cluster's DNS with it at most.
+func (e *Env) WaitWhole(t *testing.T) {
+	t.Helper()
+	Eventually(t, 3*time.Minute, "every machine and the cluster's DNS are ready", func() error {
+		machines, err := e.Kube.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range machines.Items {
+			for _, c := range machines.Items[i].Status.Conditions {
+				if c.Type == corev1.NodeReady && c.Status != corev1.ConditionTrue {
+					return fmt.Errorf("%s: %s", machines.Items[i].Name, c.Message)
+				}
+			}
+		}
+		dns, err := e.Kube.AppsV1().Deployments(metav1.NamespaceSystem).Get(t.Context(), "coredns", metav1.GetOptions{})
+		if err == nil && dns.Status.ReadyReplicas != *dns.Spec.Replicas {
+			err = fmt.Errorf("%d of %d DNS pods are ready", dns.Status.ReadyReplicas, *dns.Spec.Replicas)
+		}
+		return err
+	})
 }
 
 // Scale sets the number of pods of one of the product's Deployments and waits until it is so; after the test it is restored.
