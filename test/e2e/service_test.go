@@ -43,7 +43,10 @@ func followed(t *testing.T, s *framework.Set, c *framework.Client) {
 
 func noReadOnlyAnswers(t *testing.T, s *framework.Set, c *framework.Client) {
 	ledger := c.Ledger(t, "service", "-addr", s.PrimaryAddress())
+	// The change cuts a client off, which comes back to the old primary as if its machine still led there; it is not left on it.
+	cutOffTwice := c.Stay(t, s.Address(s.Primary(t)), 2, 40*time.Second)
 	answer := s.Failover(t, v1alpha1.FailoverRequestSpec{})
+	cutOffTwice()
 	framework.Eventually(t, 5*time.Second, "the write Service leads to the new primary", func() error {
 		pods, err := readyEndpoints(t.Context(), s)
 		if err == nil && (len(pods) != 1 || pods[0] != naming.NodePod(answer.To)) {

@@ -73,6 +73,8 @@ func (r *reconciler) carryOut(ctx context.Context, l *look, action plan.Action) 
 		outcome.Err = r.writePasswords(ctx, l, a)
 	case plan.Follow:
 		outcome.Skipped, outcome.Err = r.follow(ctx, l, a)
+	case plan.CutOff:
+		outcome.Skipped, outcome.Err = r.cutOff(ctx, l, a)
 	case plan.Promote:
 		r.promote(ctx, l, a, &outcome)
 	case plan.HandOver:

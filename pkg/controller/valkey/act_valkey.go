@@ -53,6 +53,20 @@ func (r *reconciler) follow(ctx context.Context, l *look, action plan.Follow) (s
 	return false, nil
 }
 
+// cutOff ends the connections of a node's clients, if it still is a replica.
+func (r *reconciler) cutOff(ctx context.Context, l *look, action plan.CutOff) (skipped bool, err error) {
+	now, _ := r.lookAgain(ctx, l, action.Node).Member(action.Node)
+	if !now.Reach.OK() || now.Role != topology.RoleReplica {
+		return true, nil
+	}
+	server, err := r.node(l, action.Node)
+	if err != nil {
+		return false, err
+	}
+	_, err = server.ClientKill(ctx, valkeyclient.ClientNormal, valkeyclient.ClientPubSub)
+	return false, err
+}
+
 // lookAgain is a fresh look at some nodes.
 func (r *reconciler) lookAgain(ctx context.Context, l *look, nodes ...string) topology.Snapshot {
 	var some inspect.Subject

@@ -4,8 +4,11 @@
 package valkey
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -285,4 +288,45 @@ func isReady(pod *corev1.Pod) bool {
 		}
 	}
 	return false
+}
+
+// A client whose machine still leads it to the old primary connects anew after the change has cut it off. It must not stay there, on a replica.
+func TestAClientThatCameBackToTheOldPrimaryIsCutOff(t *testing.T) {
+	l := newLab(t)
+	l.makeValkey(operatorMode(1))
+	l.untilReady()
+	l.fill("v-0", "v-1")
+	l.until("led to v-0", func() error { return l.wantServiceAt("v-0") })
+	l.handOverByHand("v-0", "v-1")
+	client, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.addressOf("v-0").String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	l.until("cut off", func() error {
+		if err := l.wantServiceAt("v-1"); err != nil {
+			return err
+		}
+		if err := client.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+			return err
+		}
+		if _, err := client.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			return fmt.Errorf("still connected: %w", err)
+		}
+		return nil
+	})
+	l.until("nothing is left to do", func() error { return all(l.wantFollows("v-0", "v-1"), l.isState(v1alpha1.StateReady)) })
+}
+
+// handOverByHand is what somebody else's change of the primary does.
+func (l *lab) handOverByHand(from, to string) {
+	l.t.Helper()
+	ctx, cancel := context.WithTimeout(l.t.Context(), 5*time.Second)
+	defer cancel()
+	if err := l.processes[from].Node().ReplicaOf(ctx, addressFor(l.addressOf(to))); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := l.processes[to].Node().ReplicaOfNoOne(ctx); err != nil {
+		l.t.Fatal(err)
+	}
 }

@@ -4,10 +4,14 @@
 package framework
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -140,6 +144,30 @@ func (c *Client) HoldsNoMonitor(t *testing.T, sentinel, name string) error {
 func (c *Client) ViaSentinel(t *testing.T, sentinels []string, name string, command ...string) (string, error) {
 	t.Helper()
 	return c.exec(t, append([]string{"cli", "-sentinels", strings.Join(sentinels, ","), "-name", name, "--"}, command...)...)
+}
+
+// Stay connects to a server, says nothing, and connects again when the server has ended the connection. The function that it returns waits until
+// the server has ended so many connections.
+func (c *Client) Stay(t *testing.T, addr string, times int, patience time.Duration) (wait func()) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience+time.Minute)
+	t.Cleanup(cancel)
+	connected := &watched{word: "connected", began: make(chan struct{})}
+	cmd := exec.CommandContext(ctx, "kubectl", "exec", "-n", c.namespace, c.pod, "--", "/testclient", "stay", "-addr", addr,
+		"-times", strconv.Itoa(times), "-for", patience.String())
+	var ended bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &ended, connected
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	connected.await(t)
+	return func() {
+		t.Helper()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("connections to %s: %v: %s", addr, err, connected.printed.String())
+		}
+		t.Logf("connections to %s were ended after %s", addr, strings.Fields(ended.String()))
+	}
 }
 
 func (c *Client) exec(t *testing.T, args ...string) (string, error) {

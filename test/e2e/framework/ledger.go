@@ -18,7 +18,7 @@ import (
 // ledgerPatience is how long a ledger may write.
 const ledgerPatience = 10 * time.Minute
 
-// beginWithin is how long the first acknowledged write may take: to start a process in a pod takes its time on a busy machine.
+// beginWithin is how long the client may take until it does what it is started for: to start a process in a pod takes its time on a busy machine.
 const beginWithin = time.Minute
 
 // Unreplicated is how old an acknowledged write may be that a crash loses: replication does not wait for replicas, and lags on a busy machine.
@@ -46,8 +46,9 @@ type Summary struct {
 	RegisterOps int
 }
 
-// watched keeps what a process prints and says when the first write was acknowledged.
+// watched keeps what a process prints and says when it first said a word.
 type watched struct {
+	word    string
 	printed bytes.Buffer
 	began   chan struct{}
 	seen    bool
@@ -55,11 +56,20 @@ type watched struct {
 
 func (w *watched) Write(p []byte) (int, error) {
 	n, err := w.printed.Write(p)
-	if !w.seen && strings.Contains(w.printed.String(), "first write acknowledged") {
+	if !w.seen && strings.Contains(w.printed.String(), w.word) {
 		w.seen = true
 		close(w.began)
 	}
 	return n, err
+}
+
+func (w *watched) await(t *testing.T) {
+	t.Helper()
+	select {
+	case <-w.began:
+	case <-time.After(beginWithin):
+		t.Fatalf("the client did not say %q within %s", w.word, beginWithin)
+	}
 }
 
 // Ledger begins to write by a route: "-addr", host:port or "-sentinels", list, "-name", monitor. More flags of the ledger may follow.
@@ -68,7 +78,7 @@ func (c *Client) Ledger(t *testing.T, prefix string, route ...string) *Ledger {
 	args := []string{"exec", "-i", "-n", c.namespace, c.pod, "--", "/testclient", "ledger", "-prefix", prefix, "-for", ledgerPatience.String()}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), ledgerPatience+time.Minute)
 	t.Cleanup(cancel)
-	l := &Ledger{cmd: exec.CommandContext(ctx, "kubectl", append(args, route...)...), stderr: &watched{began: make(chan struct{})}}
+	l := &Ledger{cmd: exec.CommandContext(ctx, "kubectl", append(args, route...)...), stderr: &watched{word: "first write acknowledged", began: make(chan struct{})}}
 	stdin, err := l.cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -77,11 +87,7 @@ func (c *Client) Ledger(t *testing.T, prefix string, route ...string) *Ledger {
 	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-l.stderr.began:
-	case <-time.After(beginWithin):
-		t.Fatalf("no write of the ledger was acknowledged within %s", beginWithin)
-	}
+	l.stderr.await(t)
 	return l
 }
 

@@ -22,7 +22,7 @@ type Tier int
 const (
 	// TierSafe is applied to the API and can be repeated.
 	TierSafe Tier = iota
-	// TierOnline tells a server whom to follow.
+	// TierOnline tells a server whom to follow, or cuts off its clients.
 	TierOnline
 	// TierDisruptive takes a member away for a while or changes the primary. A plan has at most one.
 	TierDisruptive
@@ -92,6 +92,9 @@ type Follow struct {
 	Why string
 }
 
+// CutOff ends the connections of a replica's clients.
+type CutOff struct{ Node string }
+
 // Promote makes a replica the primary because the old one is lost.
 type Promote struct {
 	From, To string
@@ -136,6 +139,7 @@ func (Apply) sealed()          {}
 func (Delete) sealed()         {}
 func (WritePasswords) sealed() {}
 func (Follow) sealed()         {}
+func (CutOff) sealed()         {}
 func (Promote) sealed()        {}
 func (HandOver) sealed()       {}
 func (RemoveNode) sealed()     {}
@@ -146,6 +150,7 @@ func (Apply) Tier() Tier          { return TierSafe }
 func (Delete) Tier() Tier         { return TierSafe }
 func (WritePasswords) Tier() Tier { return TierSafe }
 func (Follow) Tier() Tier         { return TierOnline }
+func (CutOff) Tier() Tier         { return TierOnline }
 func (Promote) Tier() Tier        { return TierDisruptive }
 func (HandOver) Tier() Tier       { return TierDisruptive }
 func (RemoveNode) Tier() Tier     { return TierDisruptive }
@@ -164,6 +169,7 @@ func (a WritePasswords) String() string {
 func (a Follow) String() string {
 	return fmt.Sprintf("make %s follow %s: %s", a.Node, a.Primary, a.Why)
 }
+func (a CutOff) String() string { return "cut off the clients of " + a.Node }
 func (a Promote) String() string {
 	if a.Monitor != "" {
 		return fmt.Sprintf("ask the Sentinels to promote %s in place of %s: %s", a.To, a.From, a.Why)

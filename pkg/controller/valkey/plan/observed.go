@@ -88,6 +88,10 @@ type Memory struct {
 	AwaySince time.Time
 	// BehindSince is since when the Sentinels name a node that follows the primary; zero while they do not.
 	BehindSince time.Time
+	// Led is the node that the primary's Service leads to. Left is the one that it led to before, until LeftAt and as long as clients that stayed
+	// with it have not been cut off.
+	Led, Left string
+	LeftAt    time.Time
 	// PrimaryKeys is how many keys the primary held when it was last seen. PrimaryKnown is false before that.
 	PrimaryKnown bool
 	PrimaryKeys  int64

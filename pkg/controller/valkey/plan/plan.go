@@ -84,25 +84,28 @@ type step struct {
 	// another disruptive action.
 	tier   Tier
 	decide func(*pass) decision
+	// beside: the step runs beside somebody else's operation, and keeps out of its way itself.
+	beside bool
 }
 
 // steps are in order: what makes the instance safe first, what takes something away last.
 func steps() []step {
 	return []step{
-		{"operation", TierSafe, stepOperation},
-		{"warnings", TierSafe, stepWarnings},
-		{"passwords", TierSafe, stepPasswords},
-		{"acl", TierSafe, stepACL},
-		{"config", TierSafe, stepConfig},
-		{"nodes", TierSafe, stepNodes},
-		{"access", TierSafe, stepAccess},
-		{"services", TierSafe, stepServices},
-		{"budget", TierSafe, stepBudget},
-		{"route", TierSafe, stepRoute},
-		{"failover", TierDisruptive, stepFailover},
-		{"replication", TierOnline, stepReplication},
-		{"scale", TierDisruptive, stepScale},
-		{"roll", TierDisruptive, stepRoll},
+		{name: "operation", tier: TierSafe, decide: stepOperation},
+		{name: "warnings", tier: TierSafe, decide: stepWarnings},
+		{name: "passwords", tier: TierSafe, decide: stepPasswords},
+		{name: "acl", tier: TierSafe, decide: stepACL},
+		{name: "config", tier: TierSafe, decide: stepConfig},
+		{name: "nodes", tier: TierSafe, decide: stepNodes},
+		{name: "access", tier: TierSafe, decide: stepAccess},
+		{name: "services", tier: TierSafe, decide: stepServices},
+		{name: "budget", tier: TierSafe, decide: stepBudget},
+		{name: "route", tier: TierSafe, decide: stepRoute},
+		{name: "failover", tier: TierDisruptive, decide: stepFailover},
+		{name: "replication", tier: TierOnline, decide: stepReplication, beside: true},
+		{name: "strays", tier: TierOnline, decide: stepStrays},
+		{name: "scale", tier: TierDisruptive, decide: stepScale},
+		{name: "roll", tier: TierDisruptive, decide: stepRoll},
 	}
 }
 
@@ -136,7 +139,7 @@ func compute(o Observed, steps []step, isApplied comparer) Plan {
 	disruptive := false
 	for _, s := range steps {
 		switch {
-		case s.tier > TierSafe && p.claimed:
+		case s.tier > TierSafe && p.claimed && !s.beside:
 			p.trace(s.name, "waits for the operation that is claimed")
 			continue
 		case s.tier == TierDisruptive && disruptive:
@@ -192,6 +195,7 @@ func (p *pass) remember() {
 		memory.PrimaryHistory, memory.PrimaryHistoryOf = m.ReplID, m.Name
 	}
 	p.followRoll()
+	p.followRoute()
 	_, behind := p.behind()
 	sinceWhen(&memory.AwaySince, p.isAway(), p.o.Now)
 	sinceWhen(&memory.BehindSince, behind != "", p.o.Now)
@@ -224,7 +228,8 @@ func (p *pass) requeue() (after time.Duration, quiet bool) {
 	switch {
 	case p.claimed && p.o.Valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel:
 		return Close, false
-	case len(p.plan.Actions) > 0, len(p.plan.Blocked) > 0, p.claimed, p.verdict.InFlight, !p.verdict.Confirmed, !p.plan.Whole:
+	case len(p.plan.Actions) > 0, len(p.plan.Blocked) > 0, p.claimed, p.verdict.InFlight, !p.verdict.Confirmed, !p.plan.Whole,
+		p.plan.Memory.Left != "":
 		return Watchful, false
 	case p.o.Valkey.Spec.Failover.Mode == v1alpha1.FailoverModeOperator && p.o.Valkey.Spec.Replicas > 0:
 		// Nobody else notices that the primary is lost.

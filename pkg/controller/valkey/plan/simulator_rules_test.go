@@ -37,6 +37,11 @@ func (s *simulation) checkAction(action Action) error {
 	switch a := action.(type) {
 	case Follow:
 		return s.checkFollow(s.nodes[s.index(a.Node)], s.nodes[s.index(a.Primary)])
+	case CutOff:
+		if n := s.nodes[s.index(a.Node)]; n != nil && n.server.primary && !n.hidden {
+			return fmt.Errorf("the clients of a primary are cut off: %s", a)
+		}
+		return nil
 	case Promote:
 		if err := s.checkNoOtherChange(); err != nil {
 			return err

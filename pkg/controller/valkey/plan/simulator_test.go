@@ -194,6 +194,9 @@ func (s *simulation) atRest() error {
 	if n := s.routed(); n == nil || !n.server.primary {
 		return errors.New("the primary's Service does not lead to the primary")
 	}
+	if s.memory.Left != "" {
+		return fmt.Errorf("clients may have stayed with %s", s.memory.Left)
+	}
 	return nil
 }
 

@@ -13,6 +13,9 @@ import (
 // stepReplication makes nodes that follow nobody, or somebody else, follow the primary: only one that is confirmed, so never one that lacks
 // what another node holds, and only while no failover is in flight. What is wrong must have been seen by the pass before too: a look at
 // several nodes takes a moment, and in a hand-over two may say that they are primary. A node's copy is replaced by the primary's.
+//
+// Beside an operation only that is done which cannot wait for the end of a claim whose owner died: without Sentinels nobody else stops a former
+// primary that has come back.
 func stepReplication(p *pass) decision {
 	astray := map[string]string{}
 	p.plan.Memory.Astray = astray
@@ -25,6 +28,9 @@ func stepReplication(p *pass) decision {
 		if m, _ := p.o.Snapshot.Member(orphan.Name); !m.Reach.OK() || m.Loading {
 			continue
 		}
+		if p.claimed && (orphan.Kind != topology.OrphanExtraPrimary || p.verdict.BySentinels || p.takesPart(orphan.Name)) {
+			continue
+		}
 		why := astrayText(orphan)
 		astray[orphan.Name] = why
 		if p.o.Memory.Astray[orphan.Name] == why {
@@ -34,6 +40,12 @@ func stepReplication(p *pass) decision {
 		}
 	}
 	return d
+}
+
+// takesPart tells whether the claimed operation is about the node, or may be.
+func (p *pass) takesPart(node string) bool {
+	operation := p.plan.Operation
+	return operation.From == "" || operation.To == "" || operation.From == node || operation.To == node
 }
 
 // astrayText says to a person whom the node follows. It does not change while nothing does.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
 func (w *world) sorted() []*simNode {
@@ -297,7 +298,7 @@ func (w *world) sentinelsAct() {
 func (w *world) register() {
 	for i := range w.sentinels {
 		s := &w.sentinels[i]
-		if name, ok := w.sentinelMajority(); ok && s.registered && s.names != name && w.nodes[name].live() && w.nodes[name].server.primary && w.chance(30) {
+		if name := w.believed(); s.registered && s.names != name && w.nodes[name].live() && w.nodes[name].server.primary && w.chance(30) {
 			s.names, s.downFor = name, 0 // one that monitors something else is put right
 		}
 		if s.registered || !s.up {
@@ -326,6 +327,18 @@ func (w *world) register() {
 	}
 }
 
+// believed is whom the Sentinel controller takes for the primary.
+func (w *world) believed() int {
+	var seen topology.Snapshot
+	for _, n := range w.sorted() {
+		seen.Members = append(seen.Members, w.member(n))
+	}
+	for i, s := range w.sentinels {
+		seen.Sentinels = append(seen.Sentinels, w.sentinelView(i, s))
+	}
+	return w.index(seen.SentinelPrimary("v").Member)
+}
+
 // tellSentinel makes one of them promote the node, which is primary already.
 func (w *world) tellSentinel(to int) bool {
 	if n := w.nodes[to]; !n.live() || n.hidden || !n.server.primary {
@@ -344,10 +357,18 @@ func (w *world) tellSentinel(to int) bool {
 	return false
 }
 
+// promotable is what the agent tells the Sentinels of a replica: one that started empty is not, until it has a copy, while others may hold data.
+func (w *world) promotable(n *simNode) bool {
+	if n.server.value > 0 || n.server.everLinked {
+		return true
+	}
+	return !slices.ContainsFunc(w.sorted(), func(other *simNode) bool { return other.server.value > 0 || w.volumes[other.index].value > 0 })
+}
+
 func (w *world) sentinelFailover(leader *sentinel) {
 	var best *simNode
 	for _, n := range w.sorted() {
-		if n.live() && !n.server.primary && n.server.syncLeft == 0 && (best == nil || n.server.offset > best.server.offset) {
+		if n.live() && !n.server.primary && n.server.syncLeft == 0 && w.promotable(n) && (best == nil || n.server.offset > best.server.offset) {
 			best = n
 		}
 	}
