@@ -132,7 +132,7 @@ func runStartNode(ctx context.Context, o options) error {
 
 func runSignal(_ context.Context, o options) error {
 	return onLab(o, func(l *lab.Lab) error {
-		return l.SignalContainer(images.Container{Namespace: o.args[1], Pod: o.args[2], Name: o.args[3]}, o.args[0])
+		return l.SignalContainer(images.Container{Namespace: o.args[1], Pod: o.args[2], Name: o.args[3], Program: o.program}, o.args[0])
 	})
 }
 

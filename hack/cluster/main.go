@@ -23,9 +23,9 @@ type command struct {
 
 // options are what all subcommands are called with.
 type options struct {
-	name, sources, productBin string
-	kill                      bool
-	args                      []string
+	name, sources, productBin, program string
+	kill                               bool
+	args                               []string
 }
 
 func commands() []command {
@@ -41,7 +41,7 @@ func commands() []command {
 		{"heal", "NODE", "put a node's network cable back in", runHeal},
 		{"stop-node", "NODE", "lose a node: end all its processes at once", runStopNode},
 		{"start-node", "NODE", "start a stopped node again and wait until it is Ready", runStartNode},
-		{"signal", "SIGNAL NAMESPACE POD CONTAINER", "signal all processes of a container: SIGKILL, SIGSTOP, SIGCONT", runSignal},
+		{"signal", "SIGNAL NAMESPACE POD CONTAINER", "signal all processes of a container, or those of --program NAME: SIGKILL, SIGSTOP, SIGCONT", runSignal},
 		{"restart", "DAEMON", "end a daemon, with --kill at once, and wait until it runs again", runRestart},
 		{"stop", "DAEMON", "keep a daemon down", runStop},
 		{"start", "DAEMON", "undo stop", runStart},
@@ -93,6 +93,7 @@ func parse(c command, args []string) (options, error) {
 	flags.StringVar(&o.name, "name", name, "the cluster's name (also CLUSTER)")
 	flags.StringVar(&o.sources, "sources", ".", "the hack/cluster folder of a checkout")
 	flags.StringVar(&o.productBin, "product-bin", "", "folder with the product's static programs")
+	flags.StringVar(&o.program, "program", "", "of the processes, only those that run this program")
 	flags.BoolVar(&o.kill, "kill", false, "end at once")
 	for {
 		if err := flags.Parse(args); err != nil {

@@ -248,7 +248,7 @@ func TestKilledServerWithoutPersistenceLosesNothing(t *testing.T) {
 	c.Must(t, s.PrimaryAddress(), "WAIT", "2", "5000")
 	old := s.Primary(t)
 	s.Crash(t, c, "killed", s.ViaSentinel(), func() {
-		killContainer(t, s, naming.NodePod(old), naming.ContainerServer)
+		framework.Cluster(t, "signal", "--program", "valkey-server", "SIGKILL", ns, naming.NodePod(old), naming.ContainerServer)
 		s.WaitPrimary(t, s.WaitSwitch(t, c, s.Address(old), time.Minute), 2*time.Minute)
 	})
 	allOfD1(t, s, c)

@@ -97,9 +97,18 @@ func TestOneSentinelSetThreeValkeys(t *testing.T) {
 // L14: always exactly one primary, whatever the number of replicas.
 func TestZeroToFiveReplicas(t *testing.T) {
 	t.Parallel()
+	for _, mode := range []v1alpha1.FailoverMode{v1alpha1.FailoverModeOperator, v1alpha1.FailoverModeSentinel} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			zeroToFiveReplicas(t, mode)
+		})
+	}
+}
+
+func zeroToFiveReplicas(t *testing.T, mode v1alpha1.FailoverMode) {
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "sizes")
-	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 0, Mode: v1alpha1.FailoverModeOperator})
+	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 0, Mode: mode})
 	c := e.Client(t, ns)
 	password := s.SystemPassword(t, naming.UserOperator)
 	c.Must(t, s.PrimaryAddress(), "SET", "kept", "1")
