@@ -26,10 +26,10 @@ import (
 )
 
 // forward opens a way to a pod's port and returns the local address.
-func forward(t *testing.T, pod string) string {
+func forward(t *testing.T, pod string, port int) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	command := exec.CommandContext(ctx, "kubectl", "-n", system, "port-forward", "pod/"+pod, ":8443")
+	command := exec.CommandContext(ctx, "kubectl", "-n", system, "port-forward", "pod/"+pod, fmt.Sprintf(":%d", port))
 	output, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestP14APIServersAnswerTheSame(t *testing.T) {
 	})
 	for _, pod := range running {
 		config := &rest.Config{
-			Host: "https://" + forward(t, pod.Name), BearerToken: bearer, QPS: -1,
+			Host: "https://" + forward(t, pod.Name, 8443), BearerToken: bearer, QPS: -1,
 			TLSClientConfig: rest.TLSClientConfig{Insecure: true},
 		}
 		config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
