@@ -140,7 +140,7 @@ func TestP7TheCertificateIsReplaced(t *testing.T) {
 		[]byte(`{"metadata":{"annotations":{"`+servingcert.AnnotationRotate+`":"now"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// The new CA is trusted for two minutes before it is used, and the kubelet looks at a Secret once a minute.
+	// The new CA is trusted for a minute before it is used, and the kubelet looks at a Secret once a minute.
 	framework.Eventually(t, 5*time.Minute, "another certificate is served", func() error {
 		if now := servedCertificate(t); now.Equal(before) {
 			return errors.New("it is the old one")
