@@ -132,8 +132,21 @@ func runStartNode(ctx context.Context, o options) error {
 
 func runSignal(_ context.Context, o options) error {
 	return onLab(o, func(l *lab.Lab) error {
-		return l.SignalContainer(images.Container{Namespace: o.args[1], Pod: o.args[2], Name: o.args[3], Program: o.program}, o.args[0])
+		return l.SignalContainer(containerIn(o.args[1:]), o.program, o.args[0])
 	})
+}
+
+func runBlock(_ context.Context, o options) error {
+	return onLab(o, func(l *lab.Lab) error { return l.BlockPod(containerIn(o.args), o.args[3], o.args[4]) })
+}
+
+func runUnblock(_ context.Context, o options) error {
+	return onLab(o, func(l *lab.Lab) error { return l.UnblockPod(containerIn(o.args)) })
+}
+
+// containerIn is what NAMESPACE POD CONTAINER names.
+func containerIn(args []string) images.Container {
+	return images.Container{Namespace: args[0], Pod: args[1], Name: args[2]}
 }
 
 func runRestart(ctx context.Context, o options) error {

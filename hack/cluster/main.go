@@ -42,6 +42,8 @@ func commands() []command {
 		{"stop-node", "NODE", "lose a node: end all its processes at once", runStopNode},
 		{"start-node", "NODE", "start a stopped node again and wait until it is Ready", runStartNode},
 		{"signal", "SIGNAL NAMESPACE POD CONTAINER", "signal all processes of a container, or those of --program NAME: SIGKILL, SIGSTOP, SIGCONT", runSignal},
+		{"block", "NAMESPACE POD CONTAINER ADDRESS PORT", "drop what a container's pod is sent from an address to a port", runBlock},
+		{"unblock", "NAMESPACE POD CONTAINER", "undo block", runUnblock},
 		{"restart", "DAEMON", "end a daemon, with --kill at once, and wait until it runs again", runRestart},
 		{"stop", "DAEMON", "keep a daemon down", runStop},
 		{"start", "DAEMON", "undo stop", runStart},

@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
 const systemNamespace = "valkey-system"
@@ -154,30 +157,25 @@ func (e *Env) ScaleAPIServer(t *testing.T, replicas int32) {
 	})
 }
 
-// SmallVolume puts a file system of a few megabytes in the place of a claim's volume, on the machine on which the local cluster's volumes are, and
-// takes it away after the test. What starts after this uses it. The function that it returns makes it large.
-func (e *Env) SmallVolume(t *testing.T, namespace, claim string, megabytes int) (grow func()) {
+// BlockController keeps the controller from a port of a node's pod until the function that it returns is called, or the test ends.
+func (s *Set) BlockController(t *testing.T, node string, port int) (unblock func()) {
 	t.Helper()
-	pvc, err := e.Kube.CoreV1().PersistentVolumeClaims(namespace).Get(t.Context(), claim, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
+	controllers, err := s.Env.Kube.CoreV1().Pods(systemNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=valkey-controller"})
+	if err != nil || len(controllers.Items) != 1 {
+		t.Fatalf("the controller's pods: %v, %v", controllers, err)
 	}
-	volume, err := e.Kube.CoreV1().PersistentVolumes().Get(t.Context(), pvc.Spec.VolumeName, metav1.GetOptions{})
-	if err != nil || volume.Spec.Local == nil {
-		t.Fatalf("no local volume: %v", err)
-	}
-	path := volume.Spec.Local.Path
-	mount := func(options string) {
-		t.Helper()
-		if out, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", options, "valkeykube-e2e", path).CombinedOutput(); err != nil {
-			t.Fatalf("mount: %v: %s", err, out)
+	container := []string{s.Namespace, naming.NodePod(node), naming.ContainerServer}
+	undone := false
+	unblock = func() {
+		if undone {
+			return
+		}
+		undone = true
+		if err := tryCluster(t, "unblock", container...); err != nil {
+			t.Error(err)
 		}
 	}
-	mount(fmt.Sprintf("size=%dm,mode=0777", megabytes))
-	t.Cleanup(func() {
-		if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "umount", "--lazy", path).CombinedOutput(); err != nil {
-			t.Errorf("umount: %v: %s", err, out)
-		}
-	})
-	return func() { mount("remount,size=1g") }
+	t.Cleanup(unblock)
+	Cluster(t, "block", append(container, controllers.Items[0].Status.PodIP, strconv.Itoa(port))...)
+	return unblock
 }

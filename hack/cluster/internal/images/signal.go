@@ -10,40 +10,53 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/valkeykube/valkeykube/hack/cluster/internal/host"
 )
 
 // Container is a running container as Kubernetes names it.
 type Container struct {
 	Namespace, Pod, Name string
-	// Program, if set, is the name of the only one of its programs that is meant.
-	Program string
 }
 
-// Signal sends a signal, such as SIGKILL or SIGSTOP, to all processes of a container, or to those of one program; found is whether this runtime
-// runs it.
-func (r Runtime) Signal(c Container, signal string) (found bool, err error) {
+// tasks are the containers that run, with the process id of their first process, by containerd's name.
+func (r Runtime) tasks(c Container) (map[string]int, error) {
 	filter := fmt.Sprintf(`labels."io.kubernetes.pod.namespace"==%s,labels."io.kubernetes.pod.name"==%s,labels."io.kubernetes.container.name"==%s`,
 		c.Namespace, c.Pod, c.Name)
 	out, err := r.ctr("containers", "list", "--quiet", filter)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	tasks, err := r.ctr("tasks", "list")
+	listed, err := r.ctr("tasks", "list")
+	if err != nil {
+		return nil, err
+	}
+	meant := strings.Fields(out)
+	running := map[string]int{}
+	for line := range strings.Lines(listed) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 || fields[2] == "STOPPED" {
+			continue
+		}
+		for _, id := range meant {
+			if pid, err := strconv.Atoi(fields[1]); err == nil && id == fields[0] {
+				running[id] = pid
+			}
+		}
+	}
+	return running, nil
+}
+
+// Signal sends a signal, such as SIGKILL or SIGSTOP, to all processes of a container, or to those that run a program where one is named; found is
+// whether this runtime runs the container.
+func (r Runtime) Signal(c Container, program, signal string) (found bool, err error) {
+	tasks, err := r.tasks(c)
 	if err != nil {
 		return false, err
 	}
-	running := map[string]bool{}
-	for line := range strings.Lines(tasks) {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[2] != "STOPPED" {
-			running[fields[0]] = true
-		}
-	}
-	for id := range strings.FieldsSeq(out) {
-		if !running[id] {
-			continue
-		}
-		if c.Program != "" {
-			return true, r.signalProgram(id, c.Program, signal)
+	for id := range tasks {
+		if program != "" {
+			return true, r.signalProgram(id, program, signal)
 		}
 		if _, err := r.ctr("tasks", "kill", "--all", "--signal", signal, id); err != nil {
 			return found, err
@@ -81,4 +94,28 @@ func (r Runtime) signalProgram(id, program, signal string) error {
 		return fmt.Errorf("no process of container %s runs %s", id, program)
 	}
 	return nil
+}
+
+// blocked is the table of rules in a pod's network that Block makes.
+const blocked = "valkeykube_blocked"
+
+// Block drops what a container's pod is sent from an address to a port; without an address it undoes all that was blocked. found is whether this
+// runtime runs the container.
+func (r Runtime) Block(c Container, from, port string) (found bool, err error) {
+	tasks, err := r.tasks(c)
+	if err != nil {
+		return false, err
+	}
+	for _, pid := range tasks {
+		rules := fmt.Sprintf("add table inet %[1]s; delete table inet %[1]s;", blocked)
+		if from != "" {
+			rules += fmt.Sprintf(" add table inet %[1]s; add chain inet %[1]s input { type filter hook input priority 0; };"+
+				" add rule inet %[1]s input ip saddr %[2]s tcp dport %[3]s drop;", blocked, from, port)
+		}
+		if _, err := host.Output("nsenter", "--target", strconv.Itoa(pid), "--net", "nft", rules); err != nil {
+			return true, err
+		}
+		found = true
+	}
+	return found, nil
 }
