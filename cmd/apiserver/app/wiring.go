@@ -14,6 +14,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apiserver"
 	"github.com/valkeykube/valkeykube/pkg/apiserver/embeddedetcd"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/failover"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/monitors"
 )
 
@@ -73,6 +74,7 @@ func (s *Server) build(ctx context.Context, options *Options) error {
 		withFilter(config.Generic, fullStore{s.etcd}.Filter)
 	}
 	withFilter(config.Generic, monitors.KnowPrinted)
+	withFilter(config.Generic, failover.Strict)
 	lives, err := s.live(options, config.Generic)
 	if err != nil {
 		return err

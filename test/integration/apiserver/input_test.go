@@ -226,6 +226,8 @@ func malformed(t *testing.T) map[string]struct {
 		"a verb of nobody":             {call{verb: "BREW", path: "valkeys"}, 405},
 		"another name in the body":     {call{verb: http.MethodPut, path: "valkeys/there", body: `{"metadata":{"name":"b"}}`}, 400},
 		"a name in two forms":          {call{path: "valkeys/there/failover", body: `{"metadata":{"name":"b"}}`}, 400},
+		"a misspelt field, failover":   {call{path: "valkeys/there/failover", body: `{"spec":{"target":"b"}}`}, 400},
+		"a misspelt field, request":    {call{path: "failoverrequests", body: `{"spec":{"valkey":"there","target":"b"}}`}, 400},
 		"an update of what is missing": {call{verb: http.MethodPut, path: "valkeys/missing", body: `{"metadata":{"name":"missing"}}`}, 404},
 		"another kind through status":  {call{verb: http.MethodPut, path: "valkeys/there/status", body: `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"there"}}`}, 400},
 		"a Valkey as a Scale":          {call{verb: http.MethodPut, path: "valkeys/there/scale", body: `{"apiVersion":"valkey.io/v1alpha1","kind":"Valkey","metadata":{"name":"there"}}`}, 400},

@@ -103,7 +103,16 @@ func (s *summary) ready(quorum metav1.Condition) metav1.Condition {
 		}
 	}
 	condition.Status, condition.Reason = metav1.ConditionTrue, v1alpha1.ReasonAsExpected
-	condition.Message = fmt.Sprintf("%d Sentinels monitor %d Valkeys", s.plan.size, len(s.monitors))
+	waiting := 0
+	for i := range s.monitors {
+		if s.plan.monitors[i].primary.IsZero() {
+			waiting++
+		}
+	}
+	condition.Message = fmt.Sprintf("%d Sentinels monitor %d Valkeys", s.plan.size, len(s.monitors)-waiting)
+	if waiting > 0 {
+		condition.Message += fmt.Sprintf("; %d are waited for, which have no primary yet", waiting)
+	}
 	return condition
 }
 
