@@ -42,8 +42,8 @@ func NodeConfigMap(node *v1alpha1.ValkeyNode, dns boot.DNS) (*corev1ac.ConfigMap
 		WithData(map[string]string{naming.KeyBoot: settings, naming.KeyServerConfig: config}), nil
 }
 
-// PersistenceConfig is what the server writes to its volume. Without one, and with AOF alone, it takes no snapshots; with RDB the
-// server's own times apply. A user's "save" stands behind it and wins.
+// PersistenceConfig is what the server writes to its volume. Without one, and with AOF alone, it takes no snapshots, and
+// without one it keeps no file of a copy either; with RDB the server's own times apply. A user's "save" stands behind it and wins.
 func PersistenceConfig(persistence *v1alpha1.PersistenceSpec) valkeyconf.Config {
 	var mode v1alpha1.PersistenceMode
 	if persistence != nil {
@@ -60,6 +60,7 @@ func PersistenceConfig(persistence *v1alpha1.PersistenceSpec) valkeyconf.Config 
 	case v1alpha1.PersistenceModeAOF:
 		return valkeyconf.Config{valkeyconf.D("appendonly", "yes"), valkeyconf.D("save", "")}
 	default:
-		return valkeyconf.Config{valkeyconf.D("appendonly", "no"), valkeyconf.D("save", "")}
+		// A replica copies by way of a file. If it stayed, a later start of everything would take what was in memory then for the data.
+		return valkeyconf.Config{valkeyconf.D("appendonly", "no"), valkeyconf.D("save", ""), valkeyconf.D("rdb-del-sync-files", "yes")}
 	}
 }

@@ -323,7 +323,7 @@ func TestPersistenceConfig(t *testing.T) {
 		persistence *v1alpha1.PersistenceSpec
 		want        string
 	}{
-		"none":    {nil, "appendonly no\nsave \"\"\n"},
+		"none":    {nil, "appendonly no\nsave \"\"\nrdb-del-sync-files yes\n"},
 		"default": {&v1alpha1.PersistenceSpec{}, "appendonly yes\nsave \"\"\n"},
 		"AOF":     {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeAOF}, "appendonly yes\nsave \"\"\n"},
 		"RDB":     {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeRDB}, "appendonly no\n"},

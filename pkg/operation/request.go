@@ -153,7 +153,7 @@ func (r Result) Summary() string {
 		}
 		return fmt.Sprintf("%s to %s not done", r.From, r.To)
 	}
-	how := "forced"
+	how := "not coordinated"
 	if r.Coordinated {
 		how = "coordinated"
 	}

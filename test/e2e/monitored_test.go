@@ -180,30 +180,32 @@ func deletedReplicaRejoins(t *testing.T, s *framework.Set, _ *framework.Client) 
 // killContainer ends the main process of a pod's container, and waits until it has been restarted.
 func killContainer(t *testing.T, s *framework.Set, pod, container string) {
 	t.Helper()
-	restarts := func() (int32, error) {
-		p, err := s.Env.Kube.CoreV1().Pods(s.Namespace).Get(context.WithoutCancel(t.Context()), pod, metav1.GetOptions{})
-		if err != nil {
-			return 0, err
-		}
-		for _, status := range p.Status.ContainerStatuses {
-			if status.Name == container {
-				return status.RestartCount, nil
-			}
-		}
-		return 0, fmt.Errorf("no container %s", container)
-	}
-	before, err := restarts()
+	before, err := containerRestarts(t, s, pod, container)
 	if err != nil {
 		t.Fatal(err)
 	}
 	framework.Cluster(t, "signal", "SIGKILL", s.Namespace, pod, container)
 	framework.Eventually(t, 40*time.Second, pod+"/"+container+" has been restarted", func() error {
-		now, err := restarts()
+		now, err := containerRestarts(t, s, pod, container)
 		if err == nil && now <= before {
 			err = fmt.Errorf("%d restarts", now)
 		}
 		return err
 	})
+}
+
+func containerRestarts(t *testing.T, s *framework.Set, pod, container string) (int32, error) {
+	t.Helper()
+	p, err := s.Env.Kube.CoreV1().Pods(s.Namespace).Get(context.WithoutCancel(t.Context()), pod, metav1.GetOptions{})
+	if err != nil {
+		return 0, err
+	}
+	for _, status := range p.Status.ContainerStatuses {
+		if status.Name == container {
+			return status.RestartCount, nil
+		}
+	}
+	return 0, fmt.Errorf("no container %s", container)
 }
 
 func sentinelContainerDies(t *testing.T, s *framework.Set, _ *framework.Client) {

@@ -97,7 +97,7 @@ func TestFixedAndOwnedDirectivesAreNotSentToTheServer(t *testing.T) {
 	node.Spec.Config = map[string]string{"databases": "32", "dir": "/elsewhere", "io-threads": "4", "replica-priority": "5", "slave-priority": "5", "hz": "20"}
 	for _, directive := range LiveConfig(node, "9.1.0") {
 		switch directive.Name {
-		case "hz", "appendonly", "save":
+		case "hz", "appendonly", "save", "rdb-del-sync-files":
 		default:
 			t.Errorf("would set %s", directive.Name)
 		}
