@@ -28,6 +28,7 @@ func TestEtcdCertificatesAreRenewed(t *testing.T) {
 	env := framework.Connect(t)
 	namespace := env.Namespace(t, "renewal")
 	kept(t, env, namespace)
+	allReady(t, env)
 	restarts := restartsOf(t, env)
 	traffic := begin(t, env, namespace, framework.TrafficOptions{Retries: 10, Writes: true})
 	for _, name := range []string{etcdcert.SecretMember, etcdcert.SecretClient} {
@@ -36,8 +37,9 @@ func TestEtcdCertificatesAreRenewed(t *testing.T) {
 	renewed := certificateIn(t, env, etcdcert.SecretMember)
 	for i := range 3 {
 		member := fmt.Sprintf("valkey-etcd-%d", i)
-		address := forward(t, member, 2379)
 		framework.Eventually(t, 3*time.Minute, member+" shows the new certificate", func() error {
+			address, end := forward(t, member, 2379) // it ends with a connection that the other side has broken
+			defer end()
 			if shown, err := shownBy(address); err != nil || !bytes.Equal(shown, renewed) {
 				return fmt.Errorf("it shows another one: %w", err)
 			}
@@ -54,7 +56,13 @@ func TestEtcdCertificatesAreRenewed(t *testing.T) {
 	// What starts now has the new certificates, and meets what has been running.
 	env.DeletePod(t, system, "valkey-etcd-0", 0)
 	env.DeletePod(t, system, pods(t, env, apiServer)[0].Name, 0)
-	framework.Eventually(t, 3*time.Minute, "everything is ready again", func() error {
+	allReady(t, env)
+}
+
+// allReady waits until there are three API servers and three members of etcd, all ready, and no other.
+func allReady(t *testing.T, env *framework.Env) {
+	t.Helper()
+	framework.Eventually(t, 3*time.Minute, "three API servers and three members of etcd are ready", func() error {
 		for _, selector := range []string{apiServer, "app.kubernetes.io/name=valkey-etcd"} {
 			list := pods(t, env, selector)
 			for i := range list {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,8 +26,8 @@ import (
 	"github.com/valkeykube/valkeykube/test/e2e/framework"
 )
 
-// forward opens a way to a pod's port and returns the local address.
-func forward(t *testing.T, pod string, port int) string {
+// forward opens a way to a pod's port, until the function that it returns is called or the test ends, and returns the local address.
+func forward(t *testing.T, pod string, port int) (address string, end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	command := exec.CommandContext(ctx, "kubectl", "-n", system, "port-forward", "pod/"+pod, fmt.Sprintf(":%d", port))
@@ -37,19 +38,20 @@ func forward(t *testing.T, pod string, port int) string {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		cancel()
 		_ = command.Wait()
 	})
-	address := regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	t.Cleanup(end)
+	local := regexp.MustCompile(`127\.0\.0\.1:\d+`)
 	lines := bufio.NewScanner(output)
 	for lines.Scan() {
-		if found := address.FindString(lines.Text()); found != "" {
-			return found
+		if found := local.FindString(lines.Text()); found != "" {
+			return found, end
 		}
 	}
 	t.Fatalf("no way to %s", pod)
-	return ""
+	return "", end
 }
 
 // token is that of a ServiceAccount that may read everything.
@@ -97,8 +99,9 @@ func TestP14APIServersAnswerTheSame(t *testing.T) {
 		return nil
 	})
 	for _, pod := range running {
+		address, _ := forward(t, pod.Name, 8443)
 		config := &rest.Config{
-			Host: "https://" + forward(t, pod.Name, 8443), BearerToken: bearer, QPS: -1,
+			Host: "https://" + address, BearerToken: bearer, QPS: -1,
 			TLSClientConfig: rest.TLSClientConfig{Insecure: true},
 		}
 		config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()

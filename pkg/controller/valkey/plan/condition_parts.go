@@ -152,7 +152,7 @@ func (r *reporter) monitored() finding {
 	case said.Answered == 0:
 		return unknown(v1alpha1.ReasonSentinelsUnreachable, "no Sentinel of "+set.Name+" answers")
 	case len(said.Missing) > 0:
-		return no(v1alpha1.ReasonNotRegistered, strings.Join(said.Missing, ", ")+" does not hold the monitor")
+		return no(v1alpha1.ReasonNotRegistered, "no monitor on "+strings.Join(said.Missing, ", "))
 	case !said.Agreed:
 		return no(v1alpha1.ReasonSentinelsDisagree, "the Sentinels name more than one primary")
 	case !r.registered():
