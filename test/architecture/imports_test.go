@@ -56,6 +56,7 @@ var rules = []rule{
 	{"pkg/controller/remembered", nil, append([]string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, generic...)},
 	{"pkg/controller/password", nil, append(slices.Clone(generic), noKube...)},
 	{"pkg/controller/pastcache", nil, generic},
+	{"pkg/controller/metrics", []string{"pkg/apis/valkey/v1alpha1"}, generic},
 	{"pkg/controller/valkeynode", controllerImports("valkeynode"), generic},
 	{"pkg/controller/valkey", controllerImports("valkey"), generic},
 	{"pkg/controller/sentinel", controllerImports("sentinel"), generic},

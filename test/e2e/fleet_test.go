@@ -134,11 +134,7 @@ func TestK3PendingFleet(t *testing.T) {
 // controllerMemory is the resident memory of the controller's process in KiB.
 func controllerMemory(t *testing.T, e *framework.Env) int {
 	t.Helper()
-	pods, err := e.Kube.CoreV1().Pods(naming.SystemNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=valkey-controller"})
-	if err != nil || len(pods.Items) != 1 {
-		t.Fatalf("the controller's pods: %v, %v", pods, err)
-	}
-	id := strings.TrimPrefix(pods.Items[0].Status.ContainerStatuses[0].ContainerID, "containerd://")
+	id := strings.TrimPrefix(e.ControllerPod(t).Status.ContainerStatuses[0].ContainerID, "containerd://")
 	processes, err := filepath.Glob("/proc/[0-9]*/cgroup")
 	if err != nil {
 		t.Fatal(err)

@@ -117,6 +117,14 @@ func TestL6FullVolume(t *testing.T) {
 	})
 	s.WaitCondition(t, v1alpha1.ConditionDegraded, metav1.ConditionTrue, v1alpha1.ReasonDiskWriteFailed, 30*time.Second)
 	s.WaitCondition(t, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonDiskWriteFailed, 30*time.Second)
+	framework.Eventually(t, 10*time.Second, "a metric says that writes fail", func() error {
+		metrics := framework.Kubectl(t, "get", "--raw", "/api/v1/namespaces/"+naming.SystemNamespace+"/pods/"+e.ControllerPod(t).Name+":8080/proxy/metrics")
+		want := fmt.Sprintf(`valkey_condition{condition="Ready",kind="Valkey",object_name="main",object_namespace=%q,status="False"} 1`, ns)
+		if !strings.Contains(metrics, want) {
+			return errors.New(metrics)
+		}
+		return nil
+	})
 	grow()
 	s.WaitReady(t, time.Minute)
 	c.Must(t, s.PrimaryAddress(), "SET", "after", "1")

@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/metrics"
 	"github.com/valkeykube/valkeykube/pkg/controller/sentinel"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey"
 	valkeyplan "github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
@@ -109,6 +110,7 @@ func (w wiring) Start(ctx context.Context) error {
 func setup(mgr manager.Manager, options *Options, clients *valkeyclient.Client) error {
 	dns := options.DNS()
 	return errors.Join(
+		metrics.Setup(mgr),
 		valkeynode.Setup(mgr, valkeynode.Dependencies{
 			AgentImage: options.AgentImage, DNS: dns, Valkey: clients, Concurrency: options.Concurrency,
 		}),

@@ -160,10 +160,6 @@ func (e *Env) ScaleAPIServer(t *testing.T, replicas int32) {
 // BlockController keeps the controller from a port of a node's pod until the function that it returns is called, or the test ends.
 func (s *Set) BlockController(t *testing.T, node string, port int) (unblock func()) {
 	t.Helper()
-	controllers, err := s.Env.Kube.CoreV1().Pods(systemNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=valkey-controller"})
-	if err != nil || len(controllers.Items) != 1 {
-		t.Fatalf("the controller's pods: %v, %v", controllers, err)
-	}
 	container := []string{s.Namespace, naming.NodePod(node), naming.ContainerServer}
 	undone := false
 	unblock = func() {
@@ -176,6 +172,6 @@ func (s *Set) BlockController(t *testing.T, node string, port int) (unblock func
 		}
 	}
 	t.Cleanup(unblock)
-	Cluster(t, "block", append(container, controllers.Items[0].Status.PodIP, strconv.Itoa(port))...)
+	Cluster(t, "block", append(container, s.Env.ControllerPod(t).Status.PodIP, strconv.Itoa(port))...)
 	return unblock
 }

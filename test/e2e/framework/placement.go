@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -42,6 +43,16 @@ func (e *Env) machinesOf(t *testing.T, name string) []string {
 		machines = append(machines, pods.Items[i].Spec.NodeName)
 	}
 	return machines
+}
+
+// ControllerPod is the only pod of the controller.
+func (e *Env) ControllerPod(t *testing.T) *corev1.Pod {
+	t.Helper()
+	pods, err := e.Kube.CoreV1().Pods(systemNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=valkey-controller"})
+	if err != nil || len(pods.Items) != 1 {
+		t.Fatalf("the controller's pods: %v, %v", pods, err)
+	}
+	return &pods.Items[0]
 }
 
 // MovePrimary fails over to a node whose machine will do, unless the primary's does.
