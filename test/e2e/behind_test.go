@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,16 +61,11 @@ func TestP5WithoutTheRightInKubeSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	binding.ResourceVersion, binding.UID = "", ""
-	restored := false
-	restore := func() {
-		if restored {
-			return
-		}
-		restored = true
+	restore := sync.OnceFunc(func() {
 		if _, err := bindings.Create(context.WithoutCancel(t.Context()), binding, metav1.CreateOptions{}); err != nil {
 			t.Error(err)
 		}
-	}
+	})
 	t.Cleanup(restore)
 	if err := bindings.Delete(t.Context(), binding.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -163,14 +163,13 @@ func TestCordonedPrimaryReturnsAsReplica(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	framework.Kubectl(t, "cordon", pod.Spec.NodeName)
-	t.Cleanup(func() { framework.Kubectl(t, "uncordon", pod.Spec.NodeName) })
+	uncordon := cordon(t, pod.Spec.NodeName)
 	e.DeletePod(t, ns, pod.Name, 0)
 	now := s.WaitSwitch(t, c, s.Address(old), switchPatience)
 	if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", "while-away", "1"); err != nil {
 		t.Fatal(err)
 	}
-	framework.Kubectl(t, "uncordon", pod.Spec.NodeName)
+	uncordon()
 	s.WaitPrimary(t, now, 2*time.Minute)
 	if got := c.Must(t, s.Address(old), "GET", "while-away"); got != "1" {
 		t.Errorf("the returned node has %q", got)

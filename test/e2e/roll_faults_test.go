@@ -8,6 +8,7 @@ package e2e
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -90,14 +91,7 @@ func TestG11RollWithACordonedPrimary(t *testing.T) {
 func cordon(t *testing.T, machine string) (uncordon func()) {
 	t.Helper()
 	framework.Kubectl(t, "cordon", machine)
-	undone := false
-	uncordon = func() {
-		if undone {
-			return
-		}
-		undone = true
-		framework.Kubectl(t, "uncordon", machine)
-	}
+	uncordon = sync.OnceFunc(func() { framework.Kubectl(t, "uncordon", machine) })
 	t.Cleanup(uncordon)
 	return uncordon
 }

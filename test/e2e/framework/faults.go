@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,16 +60,11 @@ func StopNode(t *testing.T, node string) (start func()) {
 func fault(t *testing.T, node, verb, undo string) func() {
 	t.Helper()
 	Connect(t).WaitWhole(t)
-	undone := false
-	restore := func() {
-		if undone {
-			return
-		}
-		undone = true
+	restore := sync.OnceFunc(func() {
 		if err := tryCluster(t, undo, node); err != nil {
 			t.Error(err)
 		}
-	}
+	})
 	t.Cleanup(restore)
 	Cluster(t, verb, node)
 	return restore
@@ -161,16 +157,11 @@ func (e *Env) ScaleAPIServer(t *testing.T, replicas int32) {
 func (s *Set) BlockController(t *testing.T, node string, port int) (unblock func()) {
 	t.Helper()
 	container := []string{s.Namespace, naming.NodePod(node), naming.ContainerServer}
-	undone := false
-	unblock = func() {
-		if undone {
-			return
-		}
-		undone = true
+	unblock = sync.OnceFunc(func() {
 		if err := tryCluster(t, "unblock", container...); err != nil {
 			t.Error(err)
 		}
-	}
+	})
 	t.Cleanup(unblock)
 	Cluster(t, "block", append(container, s.Env.ControllerPod(t).Status.PodIP, strconv.Itoa(port))...)
 	return unblock

@@ -25,11 +25,7 @@ func (e *Env) NodesOfOurs(t *testing.T) []string {
 // NodeOfController is the machine on which the controller runs.
 func (e *Env) NodeOfController(t *testing.T) string {
 	t.Helper()
-	machines := e.machinesOf(t, "valkey-controller")
-	if len(machines) != 1 {
-		t.Fatalf("the controller runs on %v", machines)
-	}
-	return machines[0]
+	return e.ControllerPod(t).Spec.NodeName
 }
 
 func (e *Env) machinesOf(t *testing.T, name string) []string {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,16 +42,11 @@ func (e *Env) LoseVolume(t *testing.T, namespace, claim string) (giveBack func()
 	if err := os.Rename(path, away); err != nil {
 		t.Fatal(err)
 	}
-	undone := false
-	giveBack = func() {
-		if undone {
-			return
-		}
-		undone = true
+	giveBack = sync.OnceFunc(func() {
 		if err := os.Rename(away, path); err != nil {
 			t.Error(err)
 		}
-	}
+	})
 	t.Cleanup(giveBack)
 	return giveBack
 }

@@ -95,20 +95,18 @@ func (s *summary) ready(quorum metav1.Condition) metav1.Condition {
 	if quorum.Status != metav1.ConditionTrue {
 		return condition
 	}
+	waiting := 0
 	for i, monitor := range s.monitors {
-		if int(monitor.RegisteredOn) < majority(s.plan.size) && !s.plan.monitors[i].primary.IsZero() {
+		switch {
+		case s.plan.monitors[i].primary.IsZero():
+			waiting++
+		case int(monitor.RegisteredOn) < majority(s.plan.size):
 			condition.Reason = v1alpha1.ReasonRegistering
 			condition.Message = fmt.Sprintf("monitor %s is registered on %d of %d Sentinels", monitor.Name, monitor.RegisteredOn, s.plan.size)
 			return condition
 		}
 	}
 	condition.Status, condition.Reason = metav1.ConditionTrue, v1alpha1.ReasonAsExpected
-	waiting := 0
-	for i := range s.monitors {
-		if s.plan.monitors[i].primary.IsZero() {
-			waiting++
-		}
-	}
 	condition.Message = fmt.Sprintf("%d Sentinels monitor %d Valkeys", s.plan.size, len(s.monitors)-waiting)
 	if waiting > 0 {
 		condition.Message += fmt.Sprintf("; %d are waited for, which have no primary yet", waiting)

@@ -17,13 +17,9 @@ const (
 // its machine knew the new route, is connected to a replica. It would be told READONLY for as long as it keeps the connection.
 func stepStrays(p *pass) decision {
 	memory := &p.plan.Memory
-	waited := p.o.Now.Sub(memory.LeftAt)
-	if memory.Left == "" || waited < straysAfter {
-		return decision{}
-	}
 	m, _ := p.o.Snapshot.Member(memory.Left)
-	isReplica := m.Reach.OK() && !isPrimary(m)
-	if !isReplica && waited < straysUntil {
+	isReplica, waited := m.Reach.OK() && !isPrimary(m), p.o.Now.Sub(memory.LeftAt)
+	if memory.Left == "" || waited < straysAfter || !isReplica && waited < straysUntil {
 		return decision{}
 	}
 	memory.Left, memory.LeftAt = "", time.Time{}
