@@ -26,6 +26,17 @@ type DNS struct {
 	ClusterDomain string `json:"clusterDomain"`
 }
 
+// TLS is how a server or Sentinel listens where the pod has a certificate. A pod without one listens in plaintext, whatever is said here: it is
+// on its way in or out.
+type TLS struct {
+	// Port of TLS while Plaintext has the usual one. Without Plaintext TLS has the usual port, and what the process opens itself is TLS too.
+	Port int `json:"port,omitempty"`
+	// Plaintext is served beside TLS.
+	Plaintext bool `json:"plaintext,omitempty"`
+	// ClientCertificates is how Valkey calls what is asked of clients: no, optional or yes.
+	ClientCertificates string `json:"clientCertificates"`
+}
+
 // Node is what the agent of a data node must know before the server starts. It holds no secret.
 type Node struct {
 	Namespace string `json:"namespace"`
@@ -43,6 +54,8 @@ type Node struct {
 	Primary string `json:"primary,omitempty"`
 	// Persistent is whether the data directory is a volume that outlives the pod.
 	Persistent bool `json:"persistent,omitempty"`
+	// TLS is nil for plaintext.
+	TLS *TLS `json:"tls,omitempty"`
 	// DNS of the cluster.
 	DNS DNS `json:"dns"`
 }
@@ -78,6 +91,8 @@ type Sentinel struct {
 	Config map[string]string `json:"config,omitempty"`
 	// Monitors that this set watches.
 	Monitors []Monitor `json:"monitors,omitempty"`
+	// TLS is nil for plaintext.
+	TLS *TLS `json:"tls,omitempty"`
 	// DNS of the cluster.
 	DNS DNS `json:"dns"`
 }

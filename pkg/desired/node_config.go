@@ -26,6 +26,7 @@ func NodeConfigMap(node *v1alpha1.ValkeyNode, dns boot.DNS) (*corev1ac.ConfigMap
 			Port: naming.PortValkey,
 		}},
 		Persistent: node.Spec.Persistence != nil,
+		TLS:        valkeyBootTLS(node.Spec.TLS),
 		DNS:        dns,
 	})
 	if err != nil {

@@ -79,6 +79,9 @@ func nodeVolumes(node *v1alpha1.ValkeyNode) (volumes []*corev1ac.VolumeApplyConf
 		data.WithEmptyDir(corev1ac.EmptyDirVolumeSource())
 	}
 	add(data, naming.DataDir, false)
+	if node.Spec.TLS.IsOn() {
+		add(certificateVolume(node.Spec.TLS.SecretName), naming.TLSDir, true)
+	}
 	add(ConfigMapVolume(volumeConfig, NodeConfigMapName(node)), naming.ConfigDir, true)
 	if secret := node.Spec.UsersACLSecretName; secret != "" {
 		add(SecretVolume(volumeACL, secret, naming.KeyACL), naming.ACLDir, true)
@@ -108,9 +111,9 @@ func passwordsVolume(secret string) *corev1ac.VolumeApplyConfiguration {
 
 // nodeExporter scrapes the server over loopback, as the product's own user where the node has one.
 func nodeExporter(spec *v1alpha1.ValkeyNodeSpec) Exporter {
-	exporter := Exporter{ExporterSpec: spec.Exporter}
+	exporter := Exporter{ExporterSpec: spec.Exporter, Mounts: exporterMounts(spec.TLS)}
+	exporter.Env = append(exporter.Env, exporterScheme(spec.TLS, naming.PortValkey, encryptedPort(spec.TLS))...)
 	exporter.Env = append(exporter.Env,
-		Env("REDIS_ADDR", "redis://127.0.0.1:"+strconv.Itoa(naming.PortValkey)),
 		Env("REDIS_EXPORTER_WEB_LISTEN_ADDRESS", ":"+strconv.Itoa(naming.PortExporter)),
 		// The exporter's user may not ask for the configuration: it holds the replication password.
 		Env("REDIS_EXPORTER_CONFIG_COMMAND", "-"))

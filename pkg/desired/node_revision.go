@@ -26,9 +26,7 @@ func NodeRevision(spec v1alpha1.ValkeyNodeSpec) string {
 	if !relevant.Exporter.Enabled {
 		relevant.Exporter = v1alpha1.ExporterSpec{}
 	}
-	if relevant.TLS != nil && !relevant.TLS.Enabled {
-		relevant.TLS = nil
-	}
+	relevant.TLS = revisionTLS(relevant.TLS, relevant.Exporter)
 	// A volume grows, and what is written to it changes, under a running server.
 	if relevant.Persistence != nil {
 		relevant.Persistence = &v1alpha1.PersistenceSpec{Capacity: resource.MustParse("0")}

@@ -37,6 +37,8 @@ type Exporter struct {
 	v1alpha1.ExporterSpec
 	// Env says what the exporter scrapes and as whom.
 	Env []*corev1ac.EnvVarApplyConfiguration
+	// Mounts are what it reads.
+	Mounts []*corev1ac.VolumeMountApplyConfiguration
 }
 
 func (p Pod) containers() []*corev1ac.ContainerApplyConfiguration {
@@ -126,6 +128,7 @@ func exporterContainer(exporter Exporter) *corev1ac.ContainerApplyConfiguration 
 		WithArgs(exporter.Args...).
 		WithEnv(exporter.Env...).
 		WithPorts(tcpPort(naming.PortNameExporter, naming.PortExporter)).
+		WithVolumeMounts(exporter.Mounts...).
 		WithSecurityContext(securityContext)
 	withResources(container, exporter.Resources)
 	return container

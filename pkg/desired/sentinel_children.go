@@ -29,7 +29,8 @@ func SentinelService(set *v1alpha1.ValkeySentinel) *corev1ac.ServiceApplyConfigu
 			WithIPFamilyPolicy(corev1.IPFamilyPolicyPreferDualStack).
 			WithPublishNotReadyAddresses(true).
 			WithSelector(naming.SentinelSelector(set.Name)).
-			WithPorts(servicePort(naming.PortNameSentinel, naming.PortSentinel)))
+			WithPorts(servicePort(naming.PortNameSentinel, naming.PortSentinel)).
+			WithPorts(sentinelTLSPort(set.Spec.Networking.TLS)...))
 }
 
 // SentinelBudget limits evictions to what leaves the others able to agree on a failover and to authorise it: needed is how many that takes.
@@ -72,7 +73,7 @@ func SentinelRole(set *v1alpha1.ValkeySentinel) *rbacv1ac.RoleApplyConfiguration
 		WithRules(rbacv1ac.PolicyRule().
 			WithAPIGroups(corev1.GroupName).
 			WithResources("secrets").
-			WithResourceNames(naming.SentinelPasswordsSecret(set.Name)).
+			WithResourceNames(readable(naming.SentinelPasswordsSecret(set.Name), set.Spec.Networking.TLS)...).
 			WithVerbs("get"))
 }
 

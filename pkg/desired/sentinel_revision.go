@@ -32,7 +32,7 @@ func SentinelRevision(spec v1alpha1.ValkeySentinelSpec, users string) string {
 	if !relevant.Spec.Exporter.Enabled {
 		relevant.Spec.Exporter = v1alpha1.ExporterSpec{}
 	}
-	if tls := relevant.Spec.Networking.TLS; tls != nil && !tls.Enabled {
+	if !relevant.Spec.Networking.TLS.IsOn() {
 		relevant.Spec.Networking.TLS = nil
 	}
 	text, err := json.Marshal(relevant)

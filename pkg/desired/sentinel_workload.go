@@ -129,6 +129,14 @@ func sentinelPod(in SentinelInput) Pod {
 		},
 		Volumes: []*corev1ac.VolumeApplyConfiguration{SecretVolume(volumeConfig, naming.SentinelBootSecret(set.Name))},
 	}
+	if spec.Networking.TLS.IsOnly() {
+		pod.Annotations[naming.AnnotationEncrypted] = "true"
+	}
+	if tls := spec.Networking.TLS; tls.IsOn() {
+		pod.Volumes = append(pod.Volumes, certificateVolume(tls.SecretName))
+		pod.Main.Mounts = append(pod.Main.Mounts,
+			corev1ac.VolumeMount().WithName(volumeTLS).WithMountPath(naming.TLSDir).WithReadOnly(true))
+	}
 	if !hasClaim(in) {
 		pod.Volumes = append(pod.Volumes, corev1ac.Volume().WithName(volumeSentinel).WithEmptyDir(corev1ac.EmptyDirVolumeSource()))
 	}
@@ -148,10 +156,15 @@ func hasClaim(in SentinelInput) bool {
 
 // sentinelExporter scrapes the Sentinel over loopback, as the product's own user.
 func sentinelExporter(set *v1alpha1.ValkeySentinel) Exporter {
-	return Exporter{ExporterSpec: set.Spec.Exporter, Env: []*corev1ac.EnvVarApplyConfiguration{
-		Env("REDIS_ADDR", "redis://127.0.0.1:"+strconv.Itoa(naming.PortSentinel)),
+	tls := set.Spec.Networking.TLS
+	encrypted := int32(naming.PortSentinel)
+	if !tls.IsOnly() {
+		encrypted = tls.PortBeside(naming.PortSentinelTLS, naming.PortSentinel)
+	}
+	env := exporterScheme(tls, naming.PortSentinel, encrypted)
+	return Exporter{ExporterSpec: set.Spec.Exporter, Mounts: exporterMounts(tls), Env: append(env,
 		Env("REDIS_EXPORTER_WEB_LISTEN_ADDRESS", ":"+strconv.Itoa(naming.PortExporter)),
 		Env("REDIS_USER", naming.UserExporter),
 		SecretEnv("REDIS_PASSWORD", naming.SentinelPasswordsSecret(set.Name), naming.UserExporter),
-	}}
+	)}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
-// ValkeyAccessRole lets its holder read the system passwords of this Valkey and nothing else: the API server has no other right on Secrets.
+// ValkeyAccessRole lets its holder read the system passwords and the certificate of this Valkey and nothing else: the API server has no other right on Secrets.
 func ValkeyAccessRole(valkey *v1alpha1.Valkey) *rbacv1ac.RoleApplyConfiguration {
 	return rbacv1ac.Role(naming.APIServerRole(valkey.Name), valkey.Namespace).
 		WithLabels(naming.ValkeyLabels(valkey.Name)).
@@ -20,8 +20,16 @@ func ValkeyAccessRole(valkey *v1alpha1.Valkey) *rbacv1ac.RoleApplyConfiguration 
 		WithRules(rbacv1ac.PolicyRule().
 			WithAPIGroups(corev1.GroupName).
 			WithResources("secrets").
-			WithResourceNames(naming.SystemPasswordsSecret(valkey.Name)).
+			WithResourceNames(readable(naming.SystemPasswordsSecret(valkey.Name), valkey.Spec.Networking.TLS)...).
 			WithVerbs("get"))
+}
+
+// readable are the Secrets with which the API server logs in, and by which it knows whom to believe.
+func readable(passwords string, tls *v1alpha1.TLSSpec) []string {
+	if !tls.IsOn() {
+		return []string{passwords}
+	}
+	return []string{passwords, tls.SecretName}
 }
 
 // ValkeyAccessBinding gives ValkeyAccessRole to the API server, which runs in systemNamespace.

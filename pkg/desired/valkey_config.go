@@ -64,6 +64,7 @@ func ValkeyConfigMap(valkey *v1alpha1.Valkey, in ValkeyBoot) (*corev1ac.ConfigMa
 		Mode:       string(valkey.Spec.Failover.Mode),
 		Primary:    in.Primary,
 		Persistent: valkey.Spec.Persistence != nil,
+		TLS:        valkeyBootTLS(valkey.Spec.Networking.TLS),
 		DNS:        in.DNS,
 	}
 	for _, node := range in.Nodes {

@@ -28,6 +28,10 @@ func ValkeyPrimaryEndpoints(valkey *v1alpha1.Valkey, pod *corev1.Pod, family dis
 		WithAddressType(family).
 		WithPorts(discoveryv1ac.EndpointPort().
 			WithName(naming.PortNameValkey).WithPort(naming.PortValkey).WithProtocol(corev1.ProtocolTCP))
+	if tls := valkey.Spec.Networking.TLS; tls.IsOn() {
+		slice.WithPorts(discoveryv1ac.EndpointPort().
+			WithName(naming.PortNameValkeyTLS).WithPort(encryptedPort(tls)).WithProtocol(corev1.ProtocolTCP))
+	}
 	if pod == nil || pod.Status.PodIP == "" {
 		return slice
 	}

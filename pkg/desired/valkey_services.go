@@ -41,5 +41,6 @@ func valkeyServiceOf(valkey *v1alpha1.Valkey, name string) *corev1ac.ServiceAppl
 		WithSpec(corev1ac.ServiceSpec().
 			WithIPFamilyPolicy(corev1.IPFamilyPolicyPreferDualStack).
 			WithPorts(servicePort(naming.PortNameValkey, naming.PortValkey).
-				WithTargetPort(intstr.FromInt32(naming.PortValkey))))
+				WithTargetPort(intstr.FromInt32(naming.PortValkey))).
+			WithPorts(valkeyTLSPort(valkey.Spec.Networking.TLS)...))
 }

@@ -10,6 +10,8 @@ import (
 	"net"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
@@ -62,6 +64,8 @@ type Resolver struct {
 	Addresses Addresses
 	// User is which of the product's own users to log in as.
 	User string
+	// Certificates says how to speak TLS.
+	Certificates *Certificates
 }
 
 // Members are the nodes of a Valkey, in the order of the given objects. Whether they exist as processes is not looked at.
@@ -73,9 +77,14 @@ func (r Resolver) Members(ctx context.Context, valkey *v1alpha1.Valkey, nodes []
 	members := make([]Member, 0, len(nodes))
 	for i := range nodes {
 		node := &nodes[i]
-		member := Member{Target: valkeyclient.Target{
+		settled := meta.IsStatusConditionTrue(node.Status.Conditions, v1alpha1.ConditionEncrypted)
+		encryption, err := r.Certificates.EncryptionOf(ctx, node.Namespace, node.Spec.TLS, settled)
+		if err != nil {
+			return nil, err
+		}
+		member := Member{Target: encryption.On(valkeyclient.Target{
 			Name: node.Name, Address: r.Addresses.Node(node.Namespace, node.Name), Credentials: credentials,
-		}}
+		})}
 		if ip := node.Status.PodIP; ip != "" {
 			member.Aliases = []string{ip}
 		}
@@ -90,11 +99,15 @@ func (r Resolver) Sentinels(ctx context.Context, set *v1alpha1.ValkeySentinel) (
 	if err != nil {
 		return nil, err
 	}
+	encryption, err := r.Certificates.SentinelEncryption(ctx, set)
+	if err != nil {
+		return nil, err
+	}
 	var targets []valkeyclient.Target
 	for i := range int(max(set.Spec.Replicas, set.Status.Replicas)) {
-		targets = append(targets, valkeyclient.Target{
+		targets = append(targets, encryption.On(valkeyclient.Target{
 			Name: naming.SentinelPod(set.Name, i), Address: r.Addresses.Sentinel(set.Namespace, set.Name, i), Credentials: credentials,
-		})
+		}))
 	}
 	return targets, nil
 }

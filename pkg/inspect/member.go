@@ -45,6 +45,7 @@ func fill(m *topology.Member, status valkeyclient.Status) {
 	}
 	m.Keys, m.Loading = status.Keys, status.Loading
 	m.Version, m.RunID, m.Uptime = status.Version, status.RunID, status.Uptime
+	m.Listeners = topology.Listeners(status.Listeners)
 	m.Persistence = topology.Persistence{
 		AOFEnabled:       status.Persistence.AOFEnabled,
 		AOFLastWriteOK:   status.Persistence.AOFLastWriteOK,

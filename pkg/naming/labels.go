@@ -27,6 +27,8 @@ const (
 
 // Annotations.
 const (
+	// AnnotationEncrypted on a Sentinel's pod says that it speaks TLS to servers and peers.
+	AnnotationEncrypted = "valkey.io/encrypted"
 	// AnnotationRevision on a workload is the revision of its pod template, as authorised by the parent.
 	AnnotationRevision = "valkey.io/workload-revision"
 	// AnnotationAgentImage on a pod is the agent image it was made with.

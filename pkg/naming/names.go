@@ -74,6 +74,9 @@ func SystemPasswordsSecret(valkey string) string { return "internal-" + valkey +
 // SystemPasswordsCopy holds the same passwords again, so that they are not lost with one Secret while servers use them.
 func SystemPasswordsCopy(valkey string) string { return SystemPasswordsSecret(valkey) + "-copy" }
 
+// ValkeyCertificate is the Certificate that cert-manager is asked for, and the Secret that it is put into.
+func ValkeyCertificate(valkey string) string { return nodePrefix + valkey + "-tls" }
+
 // APIServerRole is the Role, and RoleBinding, that lets the API server read a Valkey's system passwords.
 func APIServerRole(valkey string) string { return "internal-" + valkey + "-apiserver" }
 
@@ -118,6 +121,9 @@ func SentinelBootSecret(sentinel string) string { return "internal-sentinel-" + 
 func SentinelPasswordsSecret(sentinel string) string {
 	return "internal-sentinel-" + sentinel + "-system-passwords"
 }
+
+// SentinelCertificate is the Certificate that cert-manager is asked for, and the Secret that it is put into.
+func SentinelCertificate(sentinel string) string { return sentinelPrefix + sentinel + "-tls" }
 
 // SentinelAPIServerRole is the Role, and RoleBinding, that lets the API server read a ValkeySentinel's system passwords.
 func SentinelAPIServerRole(sentinel string) string {

@@ -9,15 +9,20 @@ const (
 	PortValkey = 6379
 	// PortSentinel is where Sentinels listen.
 	PortSentinel = 26379
+	// PortValkeyTLS and PortSentinelTLS are where they listen for TLS while plaintext has the usual port, unless the spec says otherwise.
+	PortValkeyTLS   = 16379
+	PortSentinelTLS = 36379
 	// PortAgent is where the agent answers probes over HTTP.
 	PortAgent = 8379
 	// PortExporter is where the exporter answers.
 	PortExporter = 9121
 
-	PortNameValkey   = "valkey"
-	PortNameSentinel = "sentinel"
-	PortNameAgent    = "agent"
-	PortNameExporter = "metrics"
+	PortNameValkey      = "valkey"
+	PortNameValkeyTLS   = "valkey-tls"
+	PortNameSentinel    = "sentinel"
+	PortNameSentinelTLS = "sentinel-tls"
+	PortNameAgent       = "agent"
+	PortNameExporter    = "metrics"
 )
 
 // Containers.
@@ -57,8 +62,12 @@ const (
 	ACLDir = "/etc/valkey/acl"
 	// PasswordsDir holds a file per system user on data nodes.
 	PasswordsDir = "/etc/valkey/passwords"
+	// TLSDir holds KeyCertificate, KeyPrivateKey and KeyCA where the pod has TLS.
+	TLSDir = "/etc/valkey/tls"
 	// RunDir is a memory-backed directory for what the agent renders, secrets among it.
 	RunDir = "/run/valkey"
+	// RunTLSDir is where the agent puts the certificate that is served: what is mounted, once it was found to be usable.
+	RunTLSDir = RunDir + "/tls"
 	// DataDir is the server's working directory: the volume, or an emptyDir without persistence.
 	DataDir = "/data"
 	// SentinelDir is where a Sentinel keeps its file.
@@ -70,6 +79,12 @@ const (
 	KeyServerConfig = "valkey.conf"
 	// KeyACL is the ACL file.
 	KeyACL = "users.acl"
+
+	// KeyCertificate, KeyPrivateKey and KeyCA are the keys of a Secret for TLS: the server's certificate with its chain, its key, and the
+	// authorities that are believed. All are PEM.
+	KeyCertificate = "tls.crt"
+	KeyPrivateKey  = "tls.key"
+	KeyCA          = "ca.crt"
 )
 
 // Environment of the agent.

@@ -76,6 +76,11 @@ type Snapshot struct {
 	Sentinels []SentinelView
 }
 
+// Listeners is on which ports a server listens; 0 where it does not.
+type Listeners struct {
+	Plaintext, TLS int
+}
+
 // Member is one data server. All below Reach is meaningful only if Reach.OK, except that a Loading member
 // answers INFO too and has everything but complete Keys.
 type Member struct {
@@ -116,7 +121,9 @@ type Member struct {
 	Loading bool
 	Version string
 	RunID   string
-	Uptime  time.Duration
+	// Listeners is where the server listens.
+	Listeners Listeners
+	Uptime    time.Duration
 
 	Persistence Persistence
 	Memory      Memory

@@ -97,7 +97,8 @@ func (o Options) clientOption(target Target) valkey.ClientOption {
 		// Not sent: a user would need the right to, and each refusal is an entry in the server's ACL log.
 		ClientSetInfo: []string{},
 		DialCtxFn: func(ctx context.Context, address string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return o.dial(ctx, target.TLS, address)
+			target.Address = address
+			return o.connect(ctx, target)
 		},
 		// Negative: no PINGs in the background. Keep-alive of the raw connection is the Dialer's.
 		Dialer:              net.Dialer{Timeout: o.DialTimeout, KeepAlive: -1},

@@ -174,11 +174,18 @@ type ConnectedReplica struct {
 	Lag time.Duration
 }
 
+// Listeners is on which ports a server listens; 0 where it does not.
+type Listeners struct {
+	Plaintext, TLS int
+}
+
 // Status is a look at one data server: one INFO call.
 type Status struct {
 	Version string
 	RunID   string
-	Uptime  time.Duration
+	// Listeners is where the server listens.
+	Listeners Listeners
+	Uptime    time.Duration
 	// Loading: the dataset is being read from disk; most commands fail with ErrLoading.
 	Loading bool
 	// Keys counts the keys of all databases.

@@ -101,6 +101,7 @@ func (i Info) Status() Status {
 	return Status{
 		Version:     version,
 		RunID:       i["run_id"],
+		Listeners:   i.listeners(),
 		Uptime:      i.seconds("uptime_in_seconds"),
 		Loading:     i["loading"] == "1",
 		Keys:        i.keys(),
@@ -115,6 +116,28 @@ func (i Info) Status() Status {
 		},
 		Memory: Memory{Used: i.Int("used_memory", 0), Max: i.Int("maxmemory", 0)},
 	}
+}
+
+// listeners reads "listener0:name=tcp,bind=*,bind=-::*,port=6379". One that is closed has no port.
+func (i Info) listeners() Listeners {
+	var open Listeners
+	for name, value := range i {
+		if !strings.HasPrefix(name, "listener") {
+			continue
+		}
+		fields := Info{}
+		for pair := range strings.SplitSeq(value, ",") {
+			name, value, _ := strings.Cut(pair, "=")
+			fields[name] = value
+		}
+		switch port := int(fields.Int("port", 0)); fields["name"] {
+		case "tcp":
+			open.Plaintext = port
+		case "tls":
+			open.TLS = port
+		}
+	}
+	return open
 }
 
 // keys sums "dbN:keys=..,expires=..,avg_ttl=..".

@@ -62,7 +62,7 @@ func (c *Client) Session(ctx context.Context, target Target) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{ctx: ctx, link: link{client: c, target: target}}
-	raw, err := c.options.dial(ctx, target.TLS, target.Address)
+	raw, err := c.options.connect(ctx, target)
 	if err != nil {
 		return nil, s.fail(err)
 	}

@@ -33,7 +33,7 @@ func (c *Client) Snapshot(ctx context.Context, target Target) (io.ReadCloser, er
 		return nil, err
 	}
 	s := &snapshot{ctx: ctx, link: link{client: c, target: target}}
-	raw, err := c.options.dial(ctx, target.TLS, target.Address)
+	raw, err := c.options.connect(ctx, target)
 	if err != nil {
 		return nil, s.fail(err)
 	}

@@ -54,6 +54,9 @@ type Target struct {
 	// TLSRevision identifies the content of TLS (a hash of CA and certificate), so that a configuration
 	// that is rebuilt for each use does not open a new connection each time. Empty: the pointer's identity.
 	TLSRevision string
+	// Mixed: with TLS, a server that answers in plaintext is spoken to in plaintext. Only for servers that are being moved from one to the other,
+	// since the login is then only as secret as plaintext is.
+	Mixed bool
 	// Credentials is who to log in as.
 	Credentials Credentials
 }

@@ -44,7 +44,7 @@ var rules = []rule{
 	{"pkg/operation", []string{"pkg/valkeyclient", "pkg/topology", "pkg/inspect"}, append([]string{"github.com/valkey-io"}, noKube...)},
 	{"pkg/selection", []string{"pkg/apis/valkey/v1alpha1", "pkg/naming"}, pure},
 	{"pkg/desired", []string{"pkg/apis/valkey/v1alpha1", "pkg/naming", "pkg/valkeyconf", "pkg/boot", "pkg/generated/applyconfiguration"}, pure},
-	{"pkg/discovery", []string{"pkg/apis/valkey/v1alpha1", "pkg/naming", "pkg/valkeyclient"}, generic},
+	{"pkg/discovery", []string{"pkg/apis/valkey/v1alpha1", "pkg/naming", "pkg/valkeyclient", "pkg/desired"}, generic},
 	{"pkg/agent", []string{"pkg/agent", "pkg/boot", "pkg/naming", "pkg/valkeyclient", "pkg/valkeyconf", "pkg/topology", "pkg/inspect", "pkg/operation"}, append([]string{"github.com/valkey-io"}, noKube...)},
 	{"pkg/storeidentity", nil, generic},
 	{"pkg/version", nil, append(slices.Clone(pure), noKube...)},

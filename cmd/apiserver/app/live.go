@@ -64,6 +64,7 @@ func (s *Server) live(options *Options, config *genericapiserver.RecommendedConf
 		}
 		resolver.Secrets = secrets{client.CoreV1()}
 	}
+	resolver.Certificates = &discovery.Certificates{Secrets: resolver.Secrets}
 	clients := valkeyclient.New(valkeyclient.Options{ClientName: apiserver.Name})
 	s.closers = append(s.closers, clients.Close)
 	return live.Dependencies{Processes: resolver, Clients: clients, Snapshots: clients, Clock: clock.RealClock{}}, nil

@@ -34,6 +34,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey"
 	valkeyplan "github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkeynode"
+	valkeydiscovery "github.com/valkeykube/valkeykube/pkg/discovery"
 	"github.com/valkeykube/valkeykube/pkg/etcdcert"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/servingcert"
@@ -109,16 +110,18 @@ func (w wiring) Start(ctx context.Context) error {
 // setup adds the controllers.
 func setup(mgr manager.Manager, options *Options, clients *valkeyclient.Client) error {
 	dns := options.DNS()
+	certificates := &valkeydiscovery.Certificates{Secrets: secrets{mgr.GetAPIReader()}}
 	return errors.Join(
 		metrics.Setup(mgr),
 		valkeynode.Setup(mgr, valkeynode.Dependencies{
-			AgentImage: options.AgentImage, DNS: dns, Valkey: clients, Concurrency: options.Concurrency,
+			AgentImage: options.AgentImage, DNS: dns, Valkey: clients, Certificates: certificates, Concurrency: options.Concurrency,
 		}),
 		sentinel.Setup(mgr, sentinel.Dependencies{
-			AgentImage: options.AgentImage, DNS: dns, SystemNamespace: options.SystemNamespace, Valkey: clients, Concurrency: options.Concurrency,
+			AgentImage: options.AgentImage, DNS: dns, SystemNamespace: options.SystemNamespace, Valkey: clients, Handshakes: clients,
+			Certificates: certificates, Concurrency: options.Concurrency,
 		}),
 		valkey.Setup(mgr, valkey.Dependencies{
-			Environment: valkeyplan.Environment{SystemNamespace: options.SystemNamespace, DNS: dns}, Valkey: clients,
+			Environment: valkeyplan.Environment{SystemNamespace: options.SystemNamespace, DNS: dns}, Valkey: clients, Certificates: certificates,
 			Concurrency: 2 * options.Concurrency,
 		}))
 }
@@ -171,4 +174,16 @@ func etcdCertificates(restConfig *rest.Config, options *Options) (*etcdcert.Keep
 	return &etcdcert.Keeper{
 		Kube: kube, Namespace: options.SystemNamespace, ClusterDomain: options.DNS().ClusterDomain, Members: options.EtcdCertificates,
 	}, nil
+}
+
+// secrets reads Secrets past the cache, which holds the product's own only.
+type secrets struct{ reader client.Reader }
+
+// SecretData reads one Secret.
+func (s secrets) SecretData(ctx context.Context, namespace, name string) (map[string][]byte, error) {
+	secret := &corev1.Secret{}
+	if err := s.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
+		return nil, err
+	}
+	return secret.Data, nil
 }

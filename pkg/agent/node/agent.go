@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valkeykube/valkeykube/pkg/agent/certificate"
 	"github.com/valkeykube/valkeykube/pkg/agent/dataset"
 	"github.com/valkeykube/valkeykube/pkg/agent/probe"
 	"github.com/valkeykube/valkeykube/pkg/agent/process"
@@ -30,6 +31,7 @@ type Agent struct {
 	clients  *valkeyclient.Client
 	agents   *probe.Client
 	bootID   string
+	tls      *certificate.Store
 	asking   chan struct{} // holds one token while a request to others is under way
 
 	mu     sync.Mutex
@@ -66,10 +68,14 @@ func Run(options Options, signals *process.Signals) (int, error) {
 	defer clients.Close()
 	a := &Agent{
 		options: options, resolver: names, clients: clients, agents: probe.NewClient(names.DialContext, options.AgentPort),
+		tls:    &certificate.Store{Mounted: options.TLSDir, Dir: filepath.Join(options.RunDir, dirTLS)},
 		bootID: record.BootID(), asking: make(chan struct{}, 1), self: set.self,
 		report: probe.Report{
 			Name: set.self.Name, Version: options.Version, Phase: probe.PhaseDeciding, Since: time.Now().UTC(), Node: &probe.Node{},
 		},
+	}
+	if err := a.takeCertificate(); err != nil {
+		return 1, err
 	}
 	base, err := options.baseConfig()
 	if err != nil {
@@ -150,7 +156,7 @@ func (a *Agent) recordFile() string { return filepath.Join(a.options.DataDir, fi
 // launch renders the configuration and starts the server.
 func (a *Agent) launch(base valkeyconf.Config, begin start, disk dataset.Disk) error {
 	text, err := a.options.render(base, launch{
-		self: begin.set.self, follow: begin.follow, disk: disk, unpromotable: begin.unpromotable,
+		self: begin.set.self, listening: a.tls.Listening(begin.set.TLS, begin.set.self.Port), follow: begin.follow, disk: disk, unpromotable: begin.unpromotable,
 	})
 	if err != nil {
 		return fmt.Errorf("render the server's configuration: %w", err)

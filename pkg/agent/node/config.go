@@ -50,6 +50,8 @@ func (o Options) files(config valkeyconf.Config) dataset.Files {
 // launch is what a start of the server depends on, beyond its configuration.
 type launch struct {
 	self boot.Endpoint
+	// listening is where it listens, and what with.
+	listening valkeyconf.Config
 	// follow is whose replica it will be; zero for a primary.
 	follow topology.Address
 	disk   dataset.Disk
@@ -64,11 +66,11 @@ func (o Options) render(base valkeyconf.Config, l launch) (string, error) {
 	config = append(config,
 		// It would refuse whoever comes from outside the pod, unless there is a password for everybody.
 		valkeyconf.D("protected-mode", "no"),
-		valkeyconf.D("port", port),
 		valkeyconf.D("dir", o.DataDir),
 		valkeyconf.D("replica-announce-ip", l.self.Host),
 		valkeyconf.D("replica-announce-port", port),
 	)
+	config = append(config, l.listening...)
 	if aclFile := filepath.Join(o.ACLDir, naming.KeyACL); exists(aclFile) {
 		config = append(config, valkeyconf.D("aclfile", aclFile))
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/valkeykube/valkeykube/pkg/agent/certificate"
 	"github.com/valkeykube/valkeykube/pkg/agent/dataset"
 	"github.com/valkeykube/valkeykube/pkg/agent/decision"
 	"github.com/valkeykube/valkeykube/pkg/agent/probe"
@@ -45,6 +46,9 @@ func render(t *testing.T, o Options, l launch) []string {
 		t.Fatal(err)
 	}
 	l.self = boot.Endpoint{Name: "v-0", Host: "v-0.svc", Port: 6379}
+	if l.listening == nil {
+		l.listening = (&certificate.Store{}).Listening(nil, l.self.Port)
+	}
 	text, err := o.render(base, l)
 	if err != nil {
 		t.Fatal(err)

@@ -89,9 +89,9 @@ func sameHost(a, b string) bool {
 
 // target of a member's server.
 func (a *Agent) target(member boot.Endpoint) valkeyclient.Target {
-	return valkeyclient.Target{
+	return a.encryption().On(valkeyclient.Target{
 		Name: member.Name, Address: valkeyclient.Address{Host: member.Host, Port: member.Port}.String(), Credentials: a.options.credentials(),
-	}
+	})
 }
 
 // subject is the set for packages inspect and operation, without the members that leave is true for.
@@ -107,9 +107,9 @@ func (a *Agent) subject(s set, leave func(boot.Endpoint) bool) inspect.Subject {
 	}
 	credentials := a.options.sentinelCredentials()
 	for _, sentinel := range s.Sentinels {
-		subject.Sentinels = append(subject.Sentinels, valkeyclient.Target{
+		subject.Sentinels = append(subject.Sentinels, a.encryption().On(valkeyclient.Target{
 			Name: sentinel.Name, Address: valkeyclient.Address{Host: sentinel.Host, Port: sentinel.Port}.String(), Credentials: credentials,
-		})
+		}))
 	}
 	return subject
 }

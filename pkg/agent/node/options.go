@@ -25,8 +25,8 @@ import (
 type Options struct {
 	// Node is the ValkeyNode's name. PodIP is known to the resolver from the beginning.
 	Node, PodIP string
-	// ConfigDir, ACLDir and PasswordsDir are mounted, RunDir is for secrets and DataDir is the volume.
-	ConfigDir, ACLDir, PasswordsDir, RunDir, DataDir string
+	// ConfigDir, ACLDir, PasswordsDir and TLSDir are mounted, RunDir is for secrets and DataDir is the volume.
+	ConfigDir, ACLDir, PasswordsDir, TLSDir, RunDir, DataDir string
 	// Listen is where probes are answered, AgentPort where other agents answer.
 	Listen    string
 	AgentPort int
@@ -44,6 +44,8 @@ type Options struct {
 	// UsersEvery is how often the server's users are compared with the ACL file, and LockedPatience how long a server that lets the agent in
 	// no more is left alone. Default 10 s and 1 min.
 	UsersEvery, LockedPatience time.Duration
+	// CertificateEvery is how often the mounted certificate is looked at. Default 2 s.
+	CertificateEvery time.Duration
 	// Version of the agent, for reports.
 	Version string
 	// ReapAll is set for pid 1.
@@ -60,7 +62,7 @@ func (o Options) withDefaults() Options {
 		usual string
 	}{
 		{&o.ConfigDir, naming.ConfigDir}, {&o.ACLDir, naming.ACLDir}, {&o.PasswordsDir, naming.PasswordsDir},
-		{&o.RunDir, naming.RunDir}, {&o.DataDir, naming.DataDir}, {&o.Listen, fmt.Sprintf(":%d", naming.PortAgent)},
+		{&o.TLSDir, naming.TLSDir}, {&o.RunDir, naming.RunDir}, {&o.DataDir, naming.DataDir}, {&o.Listen, fmt.Sprintf(":%d", naming.PortAgent)},
 		{&o.DNSListen, "127.0.0.1:53"}, {&o.ServerHost, "127.0.0.1"},
 	} {
 		if *text.value == "" {
@@ -82,6 +84,9 @@ func (o Options) withDefaults() Options {
 	if o.UsersEvery <= 0 {
 		o.UsersEvery = 10 * time.Second
 	}
+	if o.CertificateEvery <= 0 {
+		o.CertificateEvery = 2 * time.Second
+	}
 	if o.LockedPatience <= 0 {
 		o.LockedPatience = time.Minute
 	}
@@ -97,6 +102,7 @@ const (
 	fileNames     = "names.json"
 	fileDeciding  = "deciding.json"
 	fileRecord    = ".valkey-agent.json"
+	dirTLS        = "tls"
 	sentinelUser  = naming.UserAgent
 	settingsTries = 20
 )

@@ -32,9 +32,11 @@ const (
 
 // own is the target of this node's own server, which is asked over loopback.
 func (a *Agent) own(credentials valkeyclient.Credentials) valkeyclient.Target {
-	return valkeyclient.Target{
+	e := a.tls.Encryption()
+	e.Mixed = true // it does not leave the pod, and changes under a running server
+	return e.On(valkeyclient.Target{
 		Name: a.self.Name, Address: valkeyclient.Address{Host: a.options.ServerHost, Port: a.self.Port}.String(), Credentials: credentials,
-	}
+	})
 }
 
 // lookAtSelf logs in with the password that is mounted, else with the last one that worked: a new one is mounted before or
@@ -62,7 +64,7 @@ func (a *Agent) lookAtSelf(ctx context.Context) topology.Member {
 // product's own users.
 func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, disk dataset.Disk) {
 	pending := a.afterStart(begin, base, disk)
-	f, u := fencing{state: fence.State{Joined: begin.joined}}, users{}
+	f, u, c := fencing{state: fence.State{Joined: begin.joined}}, users{}, serving{revision: a.tls.Encryption().Revision}
 	for saved := (time.Time{}); ctx.Err() == nil; {
 		m := a.lookAtSelf(ctx)
 		rest := watchEvery
@@ -74,6 +76,7 @@ func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, 
 			a.guard(ctx, &f, m)
 		}
 		a.keepUsers(ctx, &u, m)
+		a.keepCertificate(ctx, &c, m)
 		if len(pending) > 0 {
 			rest = hurryEvery
 		}

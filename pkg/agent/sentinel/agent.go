@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valkeykube/valkeykube/pkg/agent/certificate"
 	"github.com/valkeykube/valkeykube/pkg/agent/probe"
 	"github.com/valkeykube/valkeykube/pkg/agent/process"
 	"github.com/valkeykube/valkeykube/pkg/agent/resolver"
@@ -28,6 +29,7 @@ const (
 	dirState  = "state"
 	fileState = "sentinel.conf"
 	fileNames = "names.json"
+	dirTLS    = "tls"
 	// startTime is how long a Sentinel takes at most to find something wrong in its file.
 	startTime = 2 * time.Second
 )
@@ -40,6 +42,7 @@ type Agent struct {
 	myID     string
 	clients  *valkeyclient.Client
 	agents   *probe.Client
+	tls      *certificate.Store
 	// own is what this Sentinel's file said before it was written anew.
 	own state
 
@@ -78,6 +81,13 @@ func Run(options Options, signals *process.Signals) (int, error) {
 	a := &Agent{
 		options: options, settings: settings, self: me, myID: naming.SentinelID(settings.SetUID, options.Pod),
 		clients: clients, agents: probe.NewClient(names.DialContext, options.AgentPort), phase: probe.PhaseDeciding, since: time.Now().UTC(),
+		tls: &certificate.Store{Mounted: options.TLSDir, Dir: filepath.Join(options.RunDir, dirTLS)},
+	}
+	if _, err := a.tls.Take(); err != nil {
+		if a.tls.Encryption().Config == nil {
+			return 1, err
+		}
+		options.Log.Error("the mounted certificate is not used: the Sentinel goes on with the one before", "err", err)
 	}
 	if a.own, err = a.stored(); err != nil {
 		options.Log.Warn("what this Sentinel remembered is lost", "err", err)
@@ -154,7 +164,8 @@ func (a *Agent) run(signals *process.Signals) (int, error) {
 			a.hold(ctx, primaries)
 		}
 		settledOn <- rendering{
-			settings: a.settings, self: a.self, myID: a.myID, stateDir: a.stateDir(), memory: m, primaries: primaries, log: a.options.Log,
+			settings: a.settings, self: a.self, myID: a.myID, stateDir: a.stateDir(),
+			listening: a.tls.Listening(a.settings.TLS, a.self.Port), memory: m, primaries: primaries, log: a.options.Log,
 		}
 	}()
 	var r rendering
@@ -176,6 +187,7 @@ func (a *Agent) run(signals *process.Signals) (int, error) {
 	}
 	child := a.running()
 	go signals.Pass(child)
+	go a.keepCertificate(ctx)
 	select {
 	case <-child.Done():
 	case <-signals.Stop:
@@ -210,6 +222,11 @@ func (a *Agent) launch(r rendering) error {
 	for name, s := range r.primaries {
 		a.options.Log.Info("monitor", "name", name, "primary", s.primary.String(), "epoch", s.configEpoch, "source", s.source)
 	}
+	binary, err := a.binary()
+	if err != nil {
+		return err
+	}
+	r.reloads = r.reloads || a.reloads(binary)
 	if file := aclFile(a.options.ConfigDir); exists(file) {
 		r.aclFile = file
 	}
@@ -222,12 +239,6 @@ func (a *Agent) launch(r rendering) error {
 	}
 	if err := replaceFile(a.stateFile(), []byte(text)); err != nil {
 		return err
-	}
-	binary := a.options.Server
-	if binary == "" {
-		if binary, err = process.Find("valkey-server"); err != nil {
-			return err
-		}
 	}
 	child, err := process.Start(process.Options{
 		Path: binary, Args: []string{a.stateFile(), "--sentinel"}, Dir: a.stateDir(), ReapAll: a.options.ReapAll,
@@ -291,7 +302,16 @@ func (a *Agent) Live() (bool, string) {
 
 // target is the agent's own Sentinel, without a login.
 func (a *Agent) target() valkeyclient.Target {
-	return valkeyclient.Target{Name: a.self.Name, Address: valkeyclient.Address{Host: a.options.ServerHost, Port: a.self.Port}.String()}
+	return a.encryption().On(valkeyclient.Target{
+		Name: a.self.Name, Address: valkeyclient.Address{Host: a.options.ServerHost, Port: a.self.Port}.String(),
+	})
+}
+
+// encryption is how to speak to servers and to the own Sentinel: while plaintext is served anywhere, they may speak either.
+func (a *Agent) encryption() valkeyclient.Encryption {
+	e := a.tls.Encryption()
+	e.Mixed = a.settings.TLS == nil || a.settings.TLS.Plaintext
+	return e
 }
 
 // Ready is for the readiness probe. The agent has no login here, and needs none: a Sentinel that refuses it answers.

@@ -106,10 +106,10 @@ func (a *Agent) allAnswer(ctx context.Context, primaries map[string]settled) boo
 	subject := inspect.Subject{}
 	for _, monitor := range a.settings.Monitors {
 		s := primaries[monitor.Name]
-		subject.Members = append(subject.Members, inspect.Member{Target: valkeyclient.Target{
+		subject.Members = append(subject.Members, inspect.Member{Target: a.encryption().On(valkeyclient.Target{
 			Name: monitor.Name, Address: valkeyclient.Address(s.primary).String(),
 			Credentials: valkeyclient.Credentials{Username: monitor.AuthUser, Password: monitor.AuthPass},
-		}})
+		})})
 	}
 	snapshot := inspect.Inspector{Clients: a.clients, ProbeTimeout: probeTimeout, Parallel: parallel}.Look(ctx, subject)
 	for _, m := range snapshot.Members {
@@ -164,10 +164,10 @@ func (a *Agent) members(ctx context.Context, monitor boot.Monitor) []decision.Pe
 	var all sync.WaitGroup
 	for i, member := range monitor.Members {
 		peers[i] = decision.Peer{Name: member.Name, Index: i}
-		subject.Members = append(subject.Members, inspect.Member{Target: valkeyclient.Target{
+		subject.Members = append(subject.Members, inspect.Member{Target: a.encryption().On(valkeyclient.Target{
 			Name: member.Name, Address: valkeyclient.Address{Host: member.Host, Port: member.Port}.String(),
 			Credentials: valkeyclient.Credentials{Username: monitor.AuthUser, Password: monitor.AuthPass},
-		}})
+		})})
 		all.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 			defer cancel()

@@ -15,8 +15,8 @@ import (
 type Options struct {
 	// Pod is this pod's name. PodIP is known to the resolver from the beginning.
 	Pod, PodIP string
-	// ConfigDir is mounted, RunDir is for what does not outlive the pod, StateDir is where the Sentinel's file is kept.
-	ConfigDir, RunDir, StateDir string
+	// ConfigDir and TLSDir are mounted, RunDir is for what does not outlive the pod, StateDir is where the Sentinel's file is kept.
+	ConfigDir, TLSDir, RunDir, StateDir string
 	// Listen is where probes are answered, AgentPort where other agents answer.
 	Listen    string
 	AgentPort int
@@ -43,7 +43,7 @@ func (o Options) withDefaults() Options {
 		value *string
 		usual string
 	}{
-		{&o.ConfigDir, naming.ConfigDir}, {&o.RunDir, naming.RunDir}, {&o.StateDir, naming.SentinelDir},
+		{&o.ConfigDir, naming.ConfigDir}, {&o.TLSDir, naming.TLSDir}, {&o.RunDir, naming.RunDir}, {&o.StateDir, naming.SentinelDir},
 		{&o.Listen, fmt.Sprintf(":%d", naming.PortAgent)}, {&o.DNSListen, "127.0.0.1:53"}, {&o.ServerHost, "127.0.0.1"},
 	} {
 		if *text.value == "" {

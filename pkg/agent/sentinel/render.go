@@ -21,6 +21,10 @@ type rendering struct {
 	self     boot.Endpoint
 	myID     string
 	stateDir string
+	// listening is where it listens, and what with.
+	listening valkeyconf.Config
+	// reloads: the Sentinel can be told to read its certificate again.
+	reloads bool
 	// aclFile is empty where there is none.
 	aclFile string
 	memory  memory
@@ -53,7 +57,10 @@ func (r rendering) text() (string, error) {
 func (r rendering) base() valkeyconf.SentinelFile {
 	base, rejected := valkeyconf.SentinelSettings(r.settings.Config)
 	r.logRejected("", rejected)
-	base = append(base, valkeyconf.D("port", strconv.Itoa(r.self.Port)), valkeyconf.D("dir", r.stateDir))
+	base = append(append(base, r.listening...), valkeyconf.D("dir", r.stateDir))
+	if r.reloads {
+		base = append(base, valkeyconf.D("tls-auto-reload-interval", reloadEvery))
+	}
 	if r.aclFile != "" {
 		base = append(base, valkeyconf.D("aclfile", r.aclFile))
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/valkeykube/valkeykube/pkg/agent/certificate"
 	"github.com/valkeykube/valkeykube/pkg/agent/decision"
 	"github.com/valkeykube/valkeykube/pkg/boot"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -202,6 +203,7 @@ func rendered(t *testing.T, change func(*rendering)) (string, string) {
 		self:     peers[0], myID: naming.SentinelID("uid", "s-0"), stateDir: "/state", aclFile: "/acl", memory: memory{own: says("v-1", 3)},
 		primaries: map[string]settled{"main": {primary: at("v-1.svc"), configEpoch: 3, leaderEpoch: 2}},
 		log:       slog.New(slog.NewTextHandler(&log, nil)),
+		listening: (&certificate.Store{}).Listening(nil, peers[0].Port),
 	}
 	change(&r)
 	text, err := r.text()

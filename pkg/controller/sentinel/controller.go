@@ -5,6 +5,7 @@ package sentinel
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"time"
 
@@ -28,8 +29,10 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
 	"github.com/valkeykube/valkeykube/pkg/controller/remembered"
+	"github.com/valkeykube/valkeykube/pkg/discovery"
 	"github.com/valkeykube/valkeykube/pkg/inspect"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
 
 const (
@@ -48,8 +51,16 @@ type Dependencies struct {
 	SystemNamespace string
 	// Valkey talks to servers and Sentinels; *valkeyclient.Client does.
 	Valkey inspect.Clients
+	// Certificates says how, and Handshakes shows which certificate is served; *valkeyclient.Client does.
+	Certificates *discovery.Certificates
+	Handshakes   Handshakes
 	// Concurrency is how many sets are looked after at a time. One whose Sentinels do not answer holds one place for a second or two.
 	Concurrency int
+}
+
+// Handshakes asks a process for its certificate.
+type Handshakes interface {
+	ServedCertificate(ctx context.Context, target valkeyclient.Target) (*x509.Certificate, error)
 }
 
 // Setup adds the controller to the manager. The manager's cache must hold the children, all of which carry naming.LabelManagedBy, and all

@@ -42,13 +42,16 @@ func (r *reconciler) lookAtSentinels(ctx context.Context, o *observation) {
 		}
 		if pod := o.Objects.Pods[name]; pod != nil && pod.DeletionTimestamp == nil {
 			if address := r.places.DialSentinel(pod); address != "" {
-				o.sentinels[i] = valkeyclient.Target{Name: name, Address: address, Credentials: credentials}
+				o.sentinels[i] = o.encryption.On(valkeyclient.Target{Name: name, Address: address, Credentials: credentials})
 			}
 		}
 	}
 	var all sync.WaitGroup
 	for i, target := range o.sentinels {
-		all.Go(func() { o.Sentinels[i] = r.lookAtSentinel(ctx, target) })
+		all.Go(func() {
+			o.Sentinels[i] = r.lookAtSentinel(ctx, target)
+			o.Sentinels[i].Served = r.servedBy(ctx, o, o.Objects.Pods[target.Name], o.Sentinels[i].View.Reach.OK())
+		})
 	}
 	all.Wait()
 	for _, name := range plan.NeedsPeers(o.Observed) {
@@ -65,7 +68,7 @@ func (r *reconciler) lookAtSentinel(ctx context.Context, target valkeyclient.Tar
 	if err == nil {
 		var info valkeyclient.Info
 		info, err = client.Info(infoCtx, "server", "sentinel")
-		seen.Run, seen.Tilt = info["run_id"], info["sentinel_tilt"] == "1"
+		seen.Run, seen.Tilt, seen.Version = info["run_id"], info["sentinel_tilt"] == "1", info["valkey_version"]
 		seconds, _ := strconv.Atoi(info["uptime_in_seconds"]) // without it, the process counts as young
 		seen.Uptime = time.Duration(seconds) * time.Second
 	}

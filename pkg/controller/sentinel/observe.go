@@ -6,6 +6,7 @@ package sentinel
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,9 @@ type observation struct {
 	plan.Observed
 	// sentinels are by index how to reach each Sentinel, for those that have an address.
 	sentinels map[int]valkeyclient.Target
+	// encryption is how they are spoken to, and served which certificates they show: see recollection.
+	encryption valkeyclient.Encryption
+	served     *sync.Map
 	// refusals is what the API has refused, kept from pass to pass.
 	refusals *refusals
 }
@@ -41,7 +45,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	if known.status != nil && known.seenVersion == set.ResourceVersion {
 		set.Status = *known.status.DeepCopy()
 	}
-	o := observation{refusals: known.refusals, Observed: plan.Observed{
+	o := observation{refusals: known.refusals, served: known.served, Observed: plan.Observed{
 		Now: r.now(), Set: set, Terminating: set.DeletionTimestamp != nil, Memory: known.memory, Settled: known.settled,
 		Environment: plan.Environment{AgentImage: r.deps.AgentImage, DNS: r.deps.DNS, SystemNamespace: r.deps.SystemNamespace},
 	}}
@@ -51,6 +55,7 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	if err := r.observeObjects(ctx, &o); err != nil {
 		return o, err
 	}
+	r.observeEncryption(ctx, &o)
 	members, err := r.observeValkeys(ctx, &o)
 	if err != nil {
 		return o, err

@@ -4,6 +4,8 @@
 package sentinel
 
 import (
+	"sync"
+
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -14,6 +16,8 @@ import (
 type recollection struct {
 	memory  plan.Memory
 	settled map[string]string
+	// served is shared between passes: which certificate the Sentinel in a pod shows, as far as it is the right one.
+	served *sync.Map
 	// refusals is shared with the pass that runs; there is one at a time for a set.
 	refusals *refusals
 	// status was written over the set as of seenVersion: until the cache shows a newer one, it is the status.
@@ -26,5 +30,5 @@ func (r *reconciler) recall(set *v1alpha1.ValkeySentinel) recollection {
 	if known, ok := r.recollections.Recall(client.ObjectKeyFromObject(set), set.UID); ok {
 		return known
 	}
-	return recollection{memory: plan.Memory{}, refusals: &refusals{}}
+	return recollection{memory: plan.Memory{}, refusals: &refusals{}, served: &sync.Map{}}
 }

@@ -73,12 +73,13 @@ func sentinelNames(set *v1alpha1.ValkeySentinel) []string {
 // matters most. Host names it does not know stay as they are.
 type byPod struct {
 	clients inspect.Clients
-	// ips by the process's name.
-	ips map[string]string
+	// ips and encryption by the process's name.
+	ips        map[string]string
+	encryption map[string]valkeyclient.Encryption
 }
 
 func (r *reconciler) clients(l *look) inspect.Clients {
-	pods := byPod{clients: r.deps.Valkey, ips: map[string]string{}}
+	pods := byPod{clients: r.deps.Valkey, ips: map[string]string{}, encryption: l.encryption}
 	for _, n := range l.Nodes {
 		if n.Pod != nil {
 			pods.ips[n.Object.Name] = n.Pod.Status.PodIP
@@ -103,7 +104,7 @@ func (b byPod) at(target valkeyclient.Target) valkeyclient.Target {
 	if ip := b.ips[target.Name]; ip != "" && err == nil {
 		target.Address = net.JoinHostPort(ip, port)
 	}
-	return target
+	return b.encryption[target.Name].On(target)
 }
 
 func noServer(now time.Time) topology.Reach {

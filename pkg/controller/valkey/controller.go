@@ -29,6 +29,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/controller/remembered"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
+	"github.com/valkeykube/valkeykube/pkg/discovery"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/topology"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
@@ -50,6 +51,8 @@ type Dependencies struct {
 	Environment plan.Environment
 	// Valkey talks to servers and Sentinels.
 	Valkey *valkeyclient.Client
+	// Certificates says how.
+	Certificates *discovery.Certificates
 	// Concurrency is how many Valkeys are looked after at a time. Default 32.
 	Concurrency int
 }

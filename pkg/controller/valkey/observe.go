@@ -22,6 +22,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/selection"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
 
 // look is one observation in the making.
@@ -31,6 +32,8 @@ type look struct {
 	began time.Time
 	// nodePassword and sentinelPassword log the controller in to the servers and to the Sentinels.
 	nodePassword, sentinelPassword string
+	// encryption is how each node's server and each Sentinel is spoken to, by name.
+	encryption map[string]valkeyclient.Encryption
 	// sentinelPods by name.
 	sentinelPods map[string]*corev1.Pod
 	known        recollection
@@ -50,12 +53,13 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName, pati
 		l.Terminating = true
 		return l, nil
 	}
-	for _, part := range []func(context.Context, *look) error{r.observeObjects, r.observeNodes, r.observeMonitoring} {
+	for _, part := range []func(context.Context, *look) error{r.observeObjects, r.observeNodes, r.observeMonitoring, r.observeEncryption} {
 		if err := part(ctx, l); err != nil {
 			return l, fmt.Errorf("observe %s: %w", key, err)
 		}
 	}
 	l.Snapshot = r.ask(ctx, l, patience)
+	l.Served = r.served(ctx, l)
 	l.Now = r.now()
 	return l, nil
 }

@@ -141,7 +141,11 @@ func (w *watcher) target(ctx context.Context, key types.NamespacedName, to liste
 		return valkeyclient.Target{}, false
 	}
 	at := topology.Address{Host: pod.Status.PodIP, Port: to.address.Port}
-	return target(key.Name, at, string(secret.Data[naming.UserOperator])), true
+	encryption, err := w.r.sentinelEncryption(ctx, key.Namespace, to.set)
+	if err != nil {
+		return valkeyclient.Target{}, false
+	}
+	return encryption.On(target(key.Name, at, string(secret.Data[naming.UserOperator]))), true
 }
 
 // tell wakes the router for the Valkeys of the namespace that are monitored under the name; all of mode Sentinel if it is empty.

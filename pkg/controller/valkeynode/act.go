@@ -36,6 +36,9 @@ func (r *reconciler) act(ctx context.Context, o plan.Observed, decided plan.Plan
 		case plan.SetConfig:
 			outcome.Reported, outcome.Err = r.setConfig(ctx, o, action)
 			outcome.Refused, outcome.ForNow = refusal(outcome.Err)
+		case plan.Listen:
+			outcome.Err = r.listen(ctx, o, action)
+			outcome.Refused, outcome.ForNow = refusal(outcome.Err)
 		case plan.LoadACL:
 			outcome.Err = r.loadACL(ctx, o)
 			outcome.Refused, outcome.ForNow = refusal(outcome.Err)
@@ -89,6 +92,18 @@ func (r *reconciler) setConfig(ctx context.Context, o plan.Observed, action plan
 	return now[action.Key], err
 }
 
+func (r *reconciler) listen(ctx context.Context, o plan.Observed, action plan.Listen) error {
+	valkeyNode, err := r.node(ctx, o)
+	if err != nil {
+		return err
+	}
+	settings := make([]valkeyclient.Setting, 0, len(action.Settings))
+	for _, directive := range action.Settings {
+		settings = append(settings, valkeyclient.Setting{Key: directive.Name, Value: directive.Value()})
+	}
+	return valkeyNode.ConfigSet(ctx, settings...)
+}
+
 func (r *reconciler) loadACL(ctx context.Context, o plan.Observed) error {
 	valkeyNode, err := r.node(ctx, o)
 	if err != nil {
@@ -109,7 +124,7 @@ func (r *reconciler) node(ctx context.Context, o plan.Observed) (valkeyclient.No
 	if look.Err() != nil {
 		return nil, look.Err()
 	}
-	return r.deps.Valkey.Node(target(o.Node, o.Pod(), password))
+	return r.deps.Valkey.Node(r.target(ctx, o.Node, o.Pod(), password))
 }
 
 // refusal is the server's words where it refused what it was told, and empty where it was not told or did not say. The lack of a right is a

@@ -25,6 +25,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
 	"github.com/valkeykube/valkeykube/pkg/controller/remembered"
+	"github.com/valkeykube/valkeykube/pkg/discovery"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
@@ -43,6 +44,8 @@ type Dependencies struct {
 	DNS boot.DNS
 	// Valkey talks to the servers.
 	Valkey *valkeyclient.Client
+	// Certificates says how.
+	Certificates *discovery.Certificates
 	// Concurrency is how many nodes are looked after at a time. A node that does not answer holds one place for a few seconds.
 	Concurrency int
 }

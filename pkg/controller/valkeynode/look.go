@@ -10,6 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -29,11 +30,11 @@ func (r *reconciler) look(ctx context.Context, node *v1alpha1.ValkeyNode, pod *c
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	of := target(node, pod, password)
+	of := r.target(ctx, node, pod, password)
 	inspector := inspect.Inspector{Clients: r.deps.Valkey, Now: r.now}
 	member := inspector.Look(ctx, inspect.Subject{Members: []inspect.Member{{Target: of}}}).Members[0]
 	server := plan.Server{
-		Reach: member.Reach, RunID: member.RunID, Version: member.Version, Role: member.Role, Primary: member.Primary,
+		Reach: member.Reach, Listeners: member.Listeners, RunID: member.RunID, Version: member.Version, Role: member.Role, Primary: member.Primary,
 	}
 	if !server.Reach.OK() {
 		return server
@@ -46,7 +47,7 @@ func (r *reconciler) look(ctx context.Context, node *v1alpha1.ValkeyNode, pod *c
 }
 
 // target is the server by the pod's own address: this look is about this pod, and must work while the cluster's DNS does not.
-func target(node *v1alpha1.ValkeyNode, pod *corev1.Pod, password string) valkeyclient.Target {
+func (r *reconciler) target(ctx context.Context, node *v1alpha1.ValkeyNode, pod *corev1.Pod, password string) valkeyclient.Target {
 	of := valkeyclient.Target{
 		Name:    node.Name,
 		Address: net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(naming.PortValkey)),
@@ -54,7 +55,13 @@ func target(node *v1alpha1.ValkeyNode, pod *corev1.Pod, password string) valkeyc
 	if password != "" {
 		of.Credentials = valkeyclient.Credentials{Username: naming.UserOperator, Password: password}
 	}
-	return of
+	settled := meta.IsStatusConditionTrue(node.Status.Conditions, v1alpha1.ConditionEncrypted)
+	encryption, err := r.deps.Certificates.EncryptionOf(ctx, node.Namespace, node.Spec.TLS, settled)
+	if err != nil {
+		// It is not reached then, unless it still speaks plaintext.
+		ctrl.LoggerFrom(ctx).V(1).Info("no way to speak TLS", "error", err.Error())
+	}
+	return encryption.On(of)
 }
 
 // askConfiguration fills in the server's live directives and, where it has an ACL file, its users.
@@ -67,6 +74,9 @@ func (r *reconciler) askConfiguration(ctx context.Context, of valkeyclient.Targe
 	keys := make([]string, 0, len(live))
 	for _, directive := range live {
 		keys = append(keys, directive.Name)
+	}
+	if node.Spec.TLS.IsOn() {
+		keys = append(keys, plan.ListeningKeys()...)
 	}
 	if server.Config, err = valkeyNode.ConfigGet(ctx, keys...); err != nil {
 		return err

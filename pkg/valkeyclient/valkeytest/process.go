@@ -37,8 +37,9 @@ type Process struct {
 	// Dir holds its configuration, data and log.
 	Dir     string
 	Address valkeyclient.Address
-	// Credentials is what Target logs in with.
+	// Credentials is what Target logs in with, and Encryption how it speaks.
 	Credentials valkeyclient.Credentials
+	Encryption  valkeyclient.Encryption
 }
 
 // Options configures a Process. Binary is required.
@@ -51,6 +52,8 @@ type Options struct {
 	ACL []string
 	// Credentials is what the test itself logs in with.
 	Credentials valkeyclient.Credentials
+	// Encryption is how the test itself speaks to it.
+	Encryption valkeyclient.Encryption
 	// Port is fixed for a process that must come back where another was; 0 picks a free one.
 	Port int
 }
@@ -78,6 +81,7 @@ func start(t testing.TB, options Options, config, args []string) *Process {
 	p := &Process{
 		t: t, client: NewClient(t), binary: options.Binary, Name: options.Name, Dir: t.TempDir(),
 		Address: valkeyclient.Address{Host: "127.0.0.1", Port: options.Port}, Credentials: options.Credentials,
+		Encryption: options.Encryption,
 	}
 	lines := append([]string{
 		"bind 127.0.0.1", fmt.Sprintf("port %d", options.Port), "dir " + p.Dir, "protected-mode no", "daemonize no",
@@ -192,7 +196,7 @@ func (p *Process) Target() valkeyclient.Target { return p.TargetAs(p.Credentials
 
 // TargetAs is how to reach the process as another user.
 func (p *Process) TargetAs(credentials valkeyclient.Credentials) valkeyclient.Target {
-	return valkeyclient.Target{Name: p.Name, Address: p.Address.String(), Credentials: credentials}
+	return p.Encryption.On(valkeyclient.Target{Name: p.Name, Address: p.Address.String(), Credentials: credentials})
 }
 
 // Node is a client of the data server.

@@ -16,6 +16,9 @@ const (
 	ConditionDegraded = "Degraded"
 	// ConditionConfigurationWarning is True while something in the spec is accepted and has no effect, or is unwise.
 	ConditionConfigurationWarning = "ConfigurationWarning"
+	// ConditionEncrypted is True while servers, or Sentinels, take and open connections by TLS alone, with the certificate that its Secret holds.
+	// It is absent where nothing has or asks for TLS.
+	ConditionEncrypted = "Encrypted"
 )
 
 // Condition types of a Valkey.
@@ -74,6 +77,25 @@ const (
 	ReasonRolling = "Rolling"
 	// ReasonScaling means that nodes are being added or removed.
 	ReasonScaling = "Scaling"
+	// ReasonPlaintextServed means that plaintext is served beside TLS, as the spec asks; what servers and Sentinels open themselves is plaintext.
+	ReasonPlaintextServed = "PlaintextServed"
+	// ReasonPreparingTLS means that pods get the certificate, one after the other, and serve both meanwhile.
+	ReasonPreparingTLS = "PreparingTLS"
+	// ReasonSwitchingTLS means that everything is prepared and servers, or Sentinels, move between plaintext and TLS.
+	ReasonSwitchingTLS = "SwitchingTLS"
+	// ReasonWaitingForSentinels means that a Valkey moves between plaintext and TLS together with the ValkeySentinel that monitors it, which is
+	// not prepared, or not asked to.
+	ReasonWaitingForSentinels = "WaitingForSentinels"
+	// ReasonWaitingForValkeys means that a ValkeySentinel moves between plaintext and TLS together with the Valkeys that it monitors, and not all
+	// of them are prepared, or asked to.
+	ReasonWaitingForValkeys = "WaitingForValkeys"
+	// ReasonTLSMismatch means that a ValkeySentinel and a Valkey that it selects do not speak the same: one TLS, the other plaintext. It does not
+	// begin to monitor it.
+	ReasonTLSMismatch = "TLSMismatch"
+	// ReasonCertificateUnusable means that the Secret for TLS holds what cannot be used; what runs goes on with what it has.
+	ReasonCertificateUnusable = "CertificateUnusable"
+	// ReasonCertificateNotServed means that a server or Sentinel still serves another certificate than its Secret holds.
+	ReasonCertificateNotServed = "CertificateNotServed"
 )
 
 // Reasons of a Valkey.

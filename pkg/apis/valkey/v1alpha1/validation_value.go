@@ -263,31 +263,41 @@ func hasSpaceOrControl(text string) bool {
 func ValidateCustom_TLSSpec(_ context.Context, _ operation.Operation, path *field.Path, tls, old *TLSSpec) field.ErrorList {
 	had := func(wrong func(*TLSSpec) bool) bool { return old != nil && wrong(old) }
 	var errs field.ErrorList
-	if asksForTLS(tls) && !had(asksForTLS) {
-		errs = append(errs, field.Forbidden(path.Child("enabled"), "TLS is not there yet, and nothing would be encrypted: leave it out"))
-	}
 	if hasTwoCertificates(tls) && !had(hasTwoCertificates) {
 		errs = append(errs, field.Forbidden(path.Child("certManager"), "not together with secretName"))
 	}
 	if lacksCertificate(tls) && !had(lacksCertificate) {
 		errs = append(errs, field.Required(path.Child("secretName"), "TLS needs secretName or certManager"))
 	}
-	if isOnPlaintextPort(tls) && !had(isOnPlaintextPort) {
-		errs = append(errs, field.Invalid(path.Child("port"), *tls.Port, "is the plaintext port while allowUnencrypted is set"))
+	if name := tls.SecretName; name != "" && (old == nil || old.SecretName != name) {
+		for _, wrong := range validation.IsDNS1123Subdomain(name) {
+			errs = append(errs, field.Invalid(path.Child("secretName"), name, wrong))
+		}
 	}
 	return errs
 }
 
-func asksForTLS(tls *TLSSpec) bool { return tls.Enabled }
+// Ports of plaintext.
+const portValkey, portSentinel = 6379, 26379
+
+// tlsErrors are about TLS of a Valkey or ValkeySentinel, whose plaintext has the port.
+func tlsErrors(path *field.Path, tls, old *TLSSpec, plaintext int32) field.ErrorList {
+	if old.IsOnly() && !tls.IsOn() {
+		return field.ErrorList{field.Forbidden(path, "clients would be cut off between one pod and the next: set allowUnencrypted first, and turn TLS off when the condition Encrypted has the reason PlaintextServed")}
+	}
+	isOn := func(tls *TLSSpec) bool {
+		return tls != nil && tls.AllowUnencrypted && tls.Port != nil && *tls.Port == plaintext
+	}
+	if isOn(tls) && !isOn(old) {
+		return field.ErrorList{field.Invalid(path.Child("port"), *tls.Port, "is the plaintext port while allowUnencrypted is set")}
+	}
+	return nil
+}
 
 func hasTwoCertificates(tls *TLSSpec) bool { return tls.SecretName != "" && tls.CertManager != nil }
 
 func lacksCertificate(tls *TLSSpec) bool {
 	return tls.Enabled && tls.SecretName == "" && tls.CertManager == nil
-}
-
-func isOnPlaintextPort(tls *TLSSpec) bool {
-	return tls.AllowUnencrypted && tls.Port != nil && *tls.Port == 6379
 }
 
 // networkPolicyErrors refuses what would not protect anything.

@@ -25,6 +25,8 @@ type monitor struct {
 	why     string
 	// hold, where not empty, is why nothing about this monitor may be changed now.
 	hold string
+	// mismatch, where not empty, is why Sentinels that do not hold the monitor would not see its servers: one speaks TLS, the other plaintext.
+	mismatch string
 	// settings are all that are to be set, the product's and the user's.
 	settings map[string]string
 	// user and password log the Sentinels in; hash identifies both.
@@ -85,6 +87,7 @@ func (d *draft) wanted(valkey *Valkey) monitor {
 	}
 	m.settings = d.effectiveSettings(valkey)
 	m.hold = d.holdOf(valkey)
+	m.mismatch = d.mismatchOf(valkey)
 	m.primary, m.why = realPrimary(valkey, d.views(valkey.Monitor))
 	return m
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
@@ -56,6 +57,8 @@ type Observed struct {
 	Sentinels []Sentinel
 	// Memory is what earlier passes of this process know and no Sentinel tells.
 	Memory Memory
+	// Certificate is what the Secret that the spec asks for holds.
+	Certificate desired.Certificate
 	// Settled is Plan.Settled of the last pass, to save comparing what has not changed.
 	Settled map[string]string
 }
@@ -104,6 +107,10 @@ type Sentinel struct {
 	Run string
 	// Uptime of the process.
 	Uptime time.Duration
+	// Version is Valkey's.
+	Version string
+	// Served is the serial number of the certificate that it shows; empty where that is not known.
+	Served string
 	// Tilt: the process distrusts its clock and acts on nothing.
 	Tilt bool
 }

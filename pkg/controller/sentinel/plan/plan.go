@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // How long until the next look, when nothing else asks for one.
@@ -48,6 +50,8 @@ type Plan struct {
 	size     int
 	monitors []monitor
 	revision string
+	// encrypted is what the condition of that name says; without a status there is none.
+	encrypted metav1.Condition
 	// rolling is how many pods are outdated.
 	rolling  int
 	warnings []warning
@@ -79,6 +83,7 @@ type step struct {
 var steps = []step{
 	{"terminating", stepTerminating},
 	{"passwords", stepPasswords},
+	{"encryption", stepEncryption},
 	{"scale", stepScale},
 	{"monitors", stepMonitors},
 	{"boot", stepBoot},
@@ -100,6 +105,8 @@ type draft struct {
 	step string
 	// disruptive is what takes a Sentinel away in this plan, if anything does.
 	disruptive bool
+	// withoutCertificate: pods that need one cannot be made.
+	withoutCertificate bool
 	// waiting: something is awaited that takes seconds. unwell: something is amiss.
 	waiting, unwell bool
 }

@@ -48,7 +48,14 @@ func Status(observed Observed, done Plan, outcomes []Outcome, memory Memory) v1a
 	}
 	quorum, degraded, progressing := s.quorumHealthy(), s.degraded(), s.progressing()
 	ready := s.ready(quorum)
-	for _, condition := range []metav1.Condition{ready, progressing, degraded, s.configurationWarning(), quorum, s.monitorConflict()} {
+	told := []metav1.Condition{ready, progressing, degraded, s.configurationWarning(), quorum, s.monitorConflict()}
+	if done.encrypted.Status != "" {
+		done.encrypted.Type = v1alpha1.ConditionEncrypted
+		told = append(told, done.encrypted)
+	} else {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionEncrypted)
+	}
+	for _, condition := range told {
 		condition.ObservedGeneration = observed.Set.Generation
 		condition.LastTransitionTime = metav1.NewTime(observed.Now)
 		condition.Message = truncated(condition.Message)

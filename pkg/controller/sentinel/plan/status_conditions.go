@@ -98,7 +98,7 @@ func (s *summary) ready(quorum metav1.Condition) metav1.Condition {
 	waiting := 0
 	for i, monitor := range s.monitors {
 		switch {
-		case s.plan.monitors[i].primary.IsZero():
+		case s.plan.monitors[i].primary.IsZero(), s.plan.monitors[i].mismatch != "" && monitor.RegisteredOn == 0:
 			waiting++
 		case int(monitor.RegisteredOn) < majority(s.plan.size):
 			condition.Reason = v1alpha1.ReasonRegistering
@@ -109,7 +109,7 @@ func (s *summary) ready(quorum metav1.Condition) metav1.Condition {
 	condition.Status, condition.Reason = metav1.ConditionTrue, v1alpha1.ReasonAsExpected
 	condition.Message = fmt.Sprintf("%d Sentinels monitor %d Valkeys", s.plan.size, len(s.monitors)-waiting)
 	if waiting > 0 {
-		condition.Message += fmt.Sprintf("; %d are waited for, which have no primary yet", waiting)
+		condition.Message += fmt.Sprintf("; %d are waited for, which have no primary yet or do not speak TLS as the Sentinels do", waiting)
 	}
 	return condition
 }
@@ -127,7 +127,8 @@ func (s *summary) degraded() metav1.Condition {
 	}
 	for _, blocked := range s.plan.Blocked {
 		switch blocked.Reason {
-		case v1alpha1.ReasonApplyFailed, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonMonitorMisplaced, v1alpha1.ReasonSentinelDiffers:
+		case v1alpha1.ReasonApplyFailed, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonMonitorMisplaced, v1alpha1.ReasonSentinelDiffers,
+			v1alpha1.ReasonCertificateUnusable:
 			findings = append(findings, finding{blocked.Reason, blocked.Message})
 		}
 	}
@@ -234,6 +235,11 @@ func (s *summary) monitorConflict() metav1.Condition {
 	for _, conflict := range s.Conflicts {
 		findings = append(findings, finding{v1alpha1.ReasonMonitoredByOther,
 			fmt.Sprintf("Valkey %s is monitored by the older ValkeySentinel %s", conflict.Valkey, conflict.Holder)})
+	}
+	for i := range s.plan.monitors {
+		if m := &s.plan.monitors[i]; m.mismatch != "" && len(s.views(m.name)) == 0 {
+			findings = append(findings, finding{v1alpha1.ReasonTLSMismatch, m.mismatch})
+		}
 	}
 	for _, text := range s.plan.taken {
 		findings = append(findings, finding{v1alpha1.ReasonMonitorNameTaken, text})

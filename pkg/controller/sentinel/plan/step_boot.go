@@ -29,6 +29,7 @@ func stepBoot(d *draft) {
 		PeerUser:  naming.UserPeer,
 		PeerPass:  d.password(naming.UserPeer),
 		Config:    d.processConfig(),
+		TLS:       desired.SentinelBootTLS(d.Set.Spec.Networking.TLS),
 		DNS:       d.Environment.DNS,
 	}
 	for i := range d.plan.size {
@@ -59,7 +60,7 @@ func (d *draft) bootMonitor(m *monitor) (boot.Monitor, bool) {
 	if at.IsZero() && known && nodeAt(*m.valkey, noted) >= 0 {
 		at = noted
 	}
-	if at.IsZero() || m.password == "" || !known && d.isConnecting(m) {
+	if at.IsZero() || m.password == "" || !known && (d.isConnecting(m) || m.mismatch != "") {
 		return boot.Monitor{}, false
 	}
 	return boot.Monitor{

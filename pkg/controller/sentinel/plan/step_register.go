@@ -53,6 +53,8 @@ func (d *draft) register(m *monitor, missing []int, misplaced []held) {
 	case m.hold != "":
 		d.waiting = true
 		d.block(v1alpha1.ReasonFailoverInProgress, "monitor %s is not registered yet: %s", m.name, m.hold)
+	case m.mismatch != "":
+		d.block(v1alpha1.ReasonTLSMismatch, "monitor %s is not registered: %s", m.name, m.mismatch)
 	case m.valkey.HeldBy != "":
 		d.waiting = true
 		d.block(v1alpha1.ReasonMonitoredByOther, "monitor %s is registered when ValkeySentinel %s has let go of it", m.name, m.valkey.HeldBy)

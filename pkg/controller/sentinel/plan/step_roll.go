@@ -25,7 +25,7 @@ func stepRoll(d *draft) {
 	var next *ReplacePod
 	for i := d.plan.size - 1; i >= 0; i-- {
 		pod := d.Objects.Pods[naming.SentinelPod(d.Set.Name, i)]
-		if pod == nil || pod.Annotations[naming.AnnotationRevision] == d.plan.revision && !d.isLockedOut(i, pod) {
+		if pod == nil || pod.Annotations[naming.AnnotationRevision] == d.plan.revision && !d.isLockedOut(i, pod) && !d.servesAnother(i) {
 			continue
 		}
 		d.plan.rolling++
@@ -56,6 +56,9 @@ func (d *draft) whyNotReplace(next *ReplacePod) string {
 		if pod.DeletionTimestamp != nil {
 			return fmt.Sprintf("%s is gone", name)
 		}
+	}
+	if !next.Broken && d.isMoving() {
+		return d.whyNotMove(next.Sentinel)
 	}
 	if !next.Broken {
 		return d.whyNotLose(next.Sentinel)

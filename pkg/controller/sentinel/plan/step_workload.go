@@ -56,6 +56,9 @@ func stepWorkload(d *draft) {
 	}
 	if live == nil {
 		d.waiting = true
+		if d.withoutCertificate {
+			return
+		}
 		if !d.hasBoot() {
 			// Pods that cannot mount their settings try again later and later.
 			d.block(v1alpha1.ReasonStarting, "the Sentinels are made when their settings are there")

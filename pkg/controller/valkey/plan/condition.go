@@ -47,6 +47,11 @@ func (r *reporter) conditions() {
 		meta.RemoveStatusCondition(&r.status.Conditions, v1alpha1.ConditionMonitored)
 		meta.RemoveStatusCondition(&r.status.Conditions, v1alpha1.ConditionSentinelQuorumHealthy)
 	}
+	if r.p.encrypted.status == "" {
+		meta.RemoveStatusCondition(&r.status.Conditions, v1alpha1.ConditionEncrypted)
+	} else {
+		r.set(v1alpha1.ConditionEncrypted, r.p.encrypted)
+	}
 	state := func(state v1alpha1.State, because finding) {
 		r.status.State, r.status.Reason, r.status.Message = state, because.reason, truncated(because.message)
 	}
@@ -180,7 +185,7 @@ func (r *reporter) unwell() string {
 // trouble is what cannot be done for reasons that do not pass by themselves: objects of somebody else, refusals of the API.
 func (r *reporter) trouble() *Blocked {
 	for _, b := range r.p.Blocked {
-		if b.Reason == v1alpha1.ReasonForeignObject || b.Reason == v1alpha1.ReasonInvalidUser {
+		if b.Reason == v1alpha1.ReasonForeignObject || b.Reason == v1alpha1.ReasonInvalidUser || b.Step == stepNameEncryption {
 			return &b
 		}
 	}

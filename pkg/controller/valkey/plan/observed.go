@@ -10,9 +10,11 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
@@ -41,6 +43,10 @@ type Observed struct {
 	Monitoring Monitoring
 	// Snapshot has one member for each node of ours that exists, and one view for each Sentinel of the set that monitors.
 	Snapshot topology.Snapshot
+	// Certificate is what the Secret that the spec asks for holds. Served is the serial number of the certificate that each node's server shows, by
+	// node, as far as it was asked.
+	Certificate desired.Certificate
+	Served      map[string]string
 	// Memory is what earlier passes of this process know.
 	Memory Memory
 }
@@ -79,6 +85,12 @@ type Monitoring struct {
 	AgentPassword Secret
 }
 
+// ServedBy is a certificate that the server in a pod was seen to serve.
+type ServedBy struct {
+	Pod    types.UID
+	Serial string
+}
+
 // Memory is what a process of the controller knows from earlier passes and nobody tells. It is lost with the process; without it
 // everything takes a little longer, and nothing becomes unsafe.
 type Memory struct {
@@ -102,6 +114,8 @@ type Memory struct {
 	RollingSince             time.Time
 	// Astray is what was wrong with whom a node follows, by node, in the last look.
 	Astray map[string]string
+	// Served is which certificate each node was last seen to serve, by node, and in which pod.
+	Served map[string]ServedBy
 	// Passwords are the system passwords that were last seen: a Secret that is lost is made again with them.
 	Passwords map[string]Secret
 }

@@ -45,6 +45,8 @@ type Plan struct {
 	Memory Memory
 	// Operation is what becomes of the claimed operation.
 	Operation *v1alpha1.OperationStatus
+	// encrypted is what the condition of that name says; without a status there is none.
+	encrypted finding
 	// Trace says of each step that did something, or did nothing for a reason, what it was.
 	Trace []string
 }
@@ -88,10 +90,14 @@ type step struct {
 	beside bool
 }
 
+// stepNameEncryption is the step whose troubles are troubles of the whole instance.
+const stepNameEncryption = "encryption"
+
 // steps are in order: what makes the instance safe first, what takes something away last.
 func steps() []step {
 	return []step{
 		{name: "operation", tier: TierSafe, decide: stepOperation},
+		{name: stepNameEncryption, tier: TierSafe, decide: stepEncryption},
 		{name: "warnings", tier: TierSafe, decide: stepWarnings},
 		{name: "passwords", tier: TierSafe, decide: stepPasswords},
 		{name: "acl", tier: TierSafe, decide: stepACL},
@@ -133,7 +139,10 @@ func compute(o Observed, steps []step, isApplied comparer) Plan {
 	if o.Terminating {
 		return Plan{Memory: o.Memory, Operation: o.Valkey.Status.Operation}
 	}
-	p := &pass{o: &o, verdict: judge(&o), plan: &plan, isApplied: isApplied}
+	e := o.encryption()
+	o = o.staged(e)
+	p := &pass{o: &o, verdict: judge(&o), plan: &plan, isApplied: isApplied, missing: e.missing}
+	plan.encrypted, plan.Memory.Served = e.finding, o.nowServed()
 	plan.Verdict = p.verdict
 	p.remember()
 	disruptive := false
@@ -229,7 +238,8 @@ func (p *pass) requeue() (after time.Duration, quiet bool) {
 	case p.claimed && p.o.Valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel:
 		return Close, false
 	case len(p.plan.Actions) > 0, len(p.plan.Blocked) > 0, p.claimed, p.verdict.InFlight, !p.verdict.Confirmed, !p.plan.Whole,
-		p.plan.Memory.Left != "":
+		p.plan.Memory.Left != "",
+		p.plan.encrypted.reason == v1alpha1.ReasonSwitchingTLS, p.plan.encrypted.reason == v1alpha1.ReasonCertificateNotServed:
 		return Watchful, false
 	case p.o.Valkey.Spec.Failover.Mode == v1alpha1.FailoverModeOperator && p.o.Valkey.Spec.Replicas > 0:
 		// Nobody else notices that the primary is lost.

@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 // Kind names a kind of child.
@@ -51,6 +53,13 @@ type SetConfig struct {
 	Key, Value string
 }
 
+// Listen changes where the running server listens and what it speaks, all at once.
+type Listen struct {
+	Settings valkeyconf.Config
+	// Why is for people.
+	Why string
+}
+
 // RefreshMounts marks the pod, which makes its kubelet look for changed Secrets and ConfigMaps at once instead of within a minute or two.
 type RefreshMounts struct {
 	Pod string
@@ -68,12 +77,14 @@ type LoadACL struct {
 func (Apply) sealed()         {}
 func (ReplacePod) sealed()    {}
 func (SetConfig) sealed()     {}
+func (Listen) sealed()        {}
 func (RefreshMounts) sealed() {}
 func (LoadACL) sealed()       {}
 
 func (a Apply) String() string         { return fmt.Sprintf("apply %s %s", a.Kind, a.Name) }
 func (a ReplacePod) String() string    { return fmt.Sprintf("replace pod %s (%s)", a.Name, a.Why) }
 func (a SetConfig) String() string     { return "set " + a.Key }
+func (a Listen) String() string        { return "listen: " + a.Why }
 func (a RefreshMounts) String() string { return "refresh the mounts of pod " + a.Pod }
 func (LoadACL) String() string         { return "load the ACL file" }
 

@@ -85,6 +85,8 @@ type Server struct {
 	Role           topology.Role
 	// Primary is whom it follows.
 	Primary topology.Address
+	// Listeners is where it listens.
+	Listeners topology.Listeners
 	// Config is what the server says of the live directives, by name; nil when it could not be asked.
 	Config map[string]string
 	// ACL is what the server says of its users, a line each; nil when it could not be asked. It holds password hashes: never log it.

@@ -57,6 +57,8 @@ type Plan struct {
 	pending  string
 	// configured and acl are where the live configuration and the ACL file stand.
 	configured, acl standing
+	// encrypted is where TLS stands.
+	encrypted standing
 	// awaitsConfig: the pod does not have the configuration's file yet.
 	awaitsConfig bool
 	// waitsForWord: the server does not answer, and status stays as it is for the moment.
@@ -96,6 +98,7 @@ var steps = []step{
 	{"workload", stepWorkload},
 	{"replace", stepReplace},
 	{"silence", stepSilence},
+	{"listen", stepListen},
 	{"config", stepConfig},
 	{"acl", stepACL},
 	{"mounts", stepMounts},

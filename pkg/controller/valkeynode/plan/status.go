@@ -42,6 +42,7 @@ func Status(o Observed, plan Plan, outcomes []Outcome) v1alpha1.ValkeyNodeStatus
 	c.setClaim(plan, outcomes)
 	c.setConfig(plan, outcomes)
 	c.setACL(plan.acl, outcomes)
+	c.setEncrypted(plan.encrypted, outcomes)
 	if plan.pending != "" {
 		c.set(v1alpha1.ConditionWorkloadRollPending, true, v1alpha1.ReasonAwaitingAuthorisation,
 			fmt.Sprintf("revision %s waits for Valkey %s; %s is in force", plan.pending, o.Node.Spec.Valkey, plan.revision))
