@@ -4,9 +4,11 @@
 package desired
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
@@ -65,6 +67,23 @@ func Listening(tls *v1alpha1.TLSSpec) valkeyconf.Config {
 // certificateVolume holds the certificate, its key and the authorities, and nothing else of the Secret.
 func certificateVolume(secret string) *corev1ac.VolumeApplyConfiguration {
 	return SecretVolume(volumeTLS, secret, naming.KeyCertificate, naming.KeyPrivateKey, naming.KeyCA)
+}
+
+// HasCertificate tells whether a pod mounts the Secret.
+func HasCertificate(pod *corev1.Pod, secret string) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(volume corev1.Volume) bool {
+		return volume.Name == volumeTLS && volume.Secret != nil && volume.Secret.SecretName == secret
+	})
+}
+
+// CertificateOf is the Secret with a certificate that a template mounts; empty for none.
+func CertificateOf(template corev1.PodTemplateSpec) string {
+	for _, volume := range template.Spec.Volumes {
+		if volume.Name == volumeTLS && volume.Secret != nil {
+			return volume.Secret.SecretName
+		}
+	}
+	return ""
 }
 
 // valkeyTLSPort is the port of Services for clients that speak TLS. It is there as long as there is TLS, so that clients who moved to it while

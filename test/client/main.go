@@ -20,6 +20,7 @@ const usage = `testclient: a client of Valkey and Sentinel for tests
   testclient cli    [flags] CMD ARG …  run one command and print the answer
   testclient each   [flags] CMD ";" …  run several, print ok or the error of each on a line
   testclient find   [flags]            ask the Sentinels for the primary, print host:port
+  testclient serial [flags]            print the serial number of the certificate at -addr
   testclient stay   [flags]            connect, say nothing, and connect again when the server ends the
                                        connection, until it has ended -times of them
   testclient fill   [flags]            write 100 kB to each of many keys
@@ -53,6 +54,8 @@ func main() {
 		err = fill(ctx, args)
 	case "stay":
 		err = stay(ctx, args)
+	case "serial":
+		err = serial(ctx, args)
 	case "find":
 		err = find(ctx, args)
 	case "ledger":

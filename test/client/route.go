@@ -5,6 +5,9 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"flag"
 	"fmt"
@@ -23,6 +26,8 @@ import (
 type route struct {
 	addr, sentinels, name, user, password string
 	timeout                               time.Duration
+	// tls is nil for plaintext.
+	tls *tls.Config
 }
 
 func (r *route) flags(set *flag.FlagSet) {
@@ -31,6 +36,7 @@ func (r *route) flags(set *flag.FlagSet) {
 	set.StringVar(&r.name, "name", "", "name of the monitor to ask the Sentinels for")
 	set.StringVar(&r.user, "user", "", "user to log in as")
 	set.StringVar(&r.password, "password", os.Getenv("PASSWORD"), "password to log in with")
+	set.Func("ca", "authority in PEM, in base64, by which servers and Sentinels are believed, names included; without it plaintext is spoken", r.trust)
 	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long one command may take")
 }
 
@@ -39,12 +45,46 @@ func (r *route) client() *redis.Client {
 		return redis.NewClient(&redis.Options{
 			Addr: r.addr, Username: r.user, Password: r.password, MaxRetries: -1,
 			DialTimeout: r.timeout, ReadTimeout: r.timeout, WriteTimeout: r.timeout, DisableIdentity: true,
+			TLSConfig: r.tls,
 		})
 	}
 	return redis.NewFailoverClient(&redis.FailoverOptions{
 		MasterName: r.name, SentinelAddrs: strings.Split(r.sentinels, ","), Username: r.user, Password: r.password,
 		MaxRetries: -1, DialTimeout: r.timeout, ReadTimeout: r.timeout, WriteTimeout: r.timeout, DisableIdentity: true,
+		TLSConfig: r.tls,
 	})
+}
+
+func (r *route) trust(text string) error {
+	authority, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return err
+	}
+	r.tls = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	if !r.tls.RootCAs.AppendCertsFromPEM(authority) {
+		return errors.New("no certificate")
+	}
+	return nil
+}
+
+// serial prints the serial number of the certificate that is shown at an address, in hexadecimal.
+func serial(ctx context.Context, args []string) error {
+	var r route
+	set := flag.NewFlagSet("serial", flag.ExitOnError)
+	r.flags(set)
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: r.timeout}, Config: r.tls}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	connection, err := dialer.DialContext(ctx, "tcp", r.addr)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	fmt.Println(connection.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.Text(16))
+	return nil
 }
 
 func cli(ctx context.Context, args []string) error {
@@ -181,7 +221,7 @@ func find(ctx context.Context, args []string) error {
 	var last error
 	for _, addr := range strings.Split(r.sentinels, ",") {
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
-		sentinel := redis.NewSentinelClient(&redis.Options{Addr: addr, MaxRetries: -1, DialTimeout: r.timeout, DisableIdentity: true})
+		sentinel := redis.NewSentinelClient(&redis.Options{Addr: addr, MaxRetries: -1, DialTimeout: r.timeout, DisableIdentity: true, TLSConfig: r.tls})
 		found, err := sentinel.GetMasterAddrByName(ctx, r.name).Result()
 		_ = sentinel.Close()
 		cancel()

@@ -13,6 +13,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -108,7 +110,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(valkeyOfPod)).
 		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.valkeysOfSecret)).
 		Watches(&v1alpha1.ValkeySentinel{}, handler.EnqueueRequestsFromMapFunc(r.valkeysOfNamespace),
-			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.Funcs{UpdateFunc: hasMoved}))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.deps.Concurrency, RateLimiter: rateLimiter()}).
 		Complete(r)
 }
@@ -127,6 +129,19 @@ func isAsked(update event.UpdateEvent) bool {
 		!apiequality.Semantic.DeepEqual(before.Labels, after.Labels) ||
 		!apiequality.Semantic.DeepEqual(before.Annotations, after.Annotations) ||
 		!apiequality.Semantic.DeepEqual(before.Status.Operation, after.Status.Operation)
+}
+
+// hasMoved tells whether a ValkeySentinel has come further on its way between plaintext and TLS, on which its Valkeys go along.
+func hasMoved(update event.UpdateEvent) bool {
+	before, wasSet := update.ObjectOld.(*v1alpha1.ValkeySentinel)
+	after, isSet := update.ObjectNew.(*v1alpha1.ValkeySentinel)
+	if !wasSet || !isSet {
+		return false
+	}
+	encrypted := func(set *v1alpha1.ValkeySentinel) *metav1.Condition {
+		return meta.FindStatusCondition(set.Status.Conditions, v1alpha1.ConditionEncrypted)
+	}
+	return !apiequality.Semantic.DeepEqual(encrypted(before), encrypted(after))
 }
 
 // valkeyOfPod is the Valkey whose label a pod carries.

@@ -6,6 +6,7 @@ package framework
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"os/exec"
 	"strconv"
@@ -144,6 +145,17 @@ func (c *Client) HoldsNoMonitor(t *testing.T, sentinel, name string) error {
 func (c *Client) ViaSentinel(t *testing.T, sentinels []string, name string, command ...string) (string, error) {
 	t.Helper()
 	return c.exec(t, append([]string{"cli", "-sentinels", strings.Join(sentinels, ","), "-name", name, "--"}, command...)...)
+}
+
+// Serial is the serial number, in hexadecimal, of the certificate that is shown at an address to whoever believes the authority (in PEM).
+func (c *Client) Serial(t *testing.T, addr string, authority []byte) (string, error) {
+	t.Helper()
+	return c.exec(t, append([]string{"serial", "-addr", addr}, Trust(authority)...)...)
+}
+
+// Trust are the flags of a client that speaks TLS, and believes the authority (in PEM).
+func Trust(authority []byte) []string {
+	return []string{"-ca", base64.StdEncoding.EncodeToString(authority)}
 }
 
 // Stay connects to a server, says nothing, and connects again when the server has ended the connection. The function that it returns waits until

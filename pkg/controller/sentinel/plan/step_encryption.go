@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
@@ -91,12 +92,7 @@ func (d *draft) mountedSecret() string {
 	if d.Objects.Workload == nil {
 		return ""
 	}
-	for _, volume := range d.Objects.Workload.Spec.Template.Spec.Volumes {
-		if volume.Name == "tls" && volume.Secret != nil {
-			return volume.Secret.SecretName
-		}
-	}
-	return ""
+	return desired.CertificateOf(d.Objects.Workload.Spec.Template)
 }
 
 // beside is the same TLS with plaintext beside it.

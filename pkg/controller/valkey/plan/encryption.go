@@ -120,6 +120,19 @@ func (o *Observed) towardsPlaintext(asked *v1alpha1.TLSSpec, have []*v1alpha1.TL
 	return encryption{}
 }
 
+// isSwitching tells whether servers, or the Sentinels that watch them, are between plaintext and TLS at this moment.
+func (p *pass) isSwitching() bool {
+	if p.plan.encrypted.reason == v1alpha1.ReasonSwitchingTLS {
+		return true
+	}
+	set := p.o.Monitoring.Set
+	if set == nil {
+		return false
+	}
+	encrypted := meta.FindStatusCondition(set.Status.Conditions, v1alpha1.ConditionEncrypted)
+	return encrypted != nil && encrypted.Reason == v1alpha1.ReasonSwitchingTLS
+}
+
 func (o *Observed) allServePlaintext() bool {
 	for _, n := range o.Nodes {
 		if m, _ := o.Snapshot.Member(n.Object.Name); !m.Answered() || m.Listeners.Plaintext == 0 {

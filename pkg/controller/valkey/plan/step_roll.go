@@ -23,6 +23,8 @@ func stepRoll(p *pass) decision {
 	switch {
 	case len(pending) == 0:
 		return p.syncTimeout()
+	case p.isSwitching():
+		return blocked(v1alpha1.ReasonSwitchingTLS, "pods are replaced when servers and Sentinels speak the same")
 	case len(p.o.Leaving) > 0:
 		return blocked(v1alpha1.ReasonScaling, "waits until "+p.o.Leaving[0].Name+" is gone")
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/desired"
-	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
@@ -22,7 +21,7 @@ func stepListen(d *draft) {
 	if !tls.IsOn() || d.Server.Config == nil {
 		return
 	}
-	if pod == nil || d.plan.pending != "" || pod.Annotations[naming.AnnotationRevision] != d.plan.revision {
+	if pod == nil || !desired.HasCertificate(pod, tls.SecretName) {
 		d.plan.encrypted = standing{known: true, reason: v1alpha1.ReasonPreparingTLS, message: "the pod is to be replaced by one with the certificate"}
 		return
 	}
