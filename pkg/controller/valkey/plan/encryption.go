@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
@@ -176,8 +177,12 @@ func (o *Observed) served(asked *v1alpha1.TLSSpec) finding {
 		listens := m.Listeners.TLS != 0 && (m.Listeners.Plaintext != 0) == asked.AllowUnencrypted
 		serial := o.Served[n.Object.Name]
 		switch {
-		case !m.Answered():
+		case n.Pod == nil:
 			continue // told by other conditions
+		case !desired.HasCertificate(n.Pod, asked.SecretName):
+			return no(v1alpha1.ReasonPreparingTLS, n.Object.Name+" gets the certificate with its next pod")
+		case !m.Answered():
+			continue
 		case !listens:
 			return no(v1alpha1.ReasonSwitchingTLS, n.Object.Name+" does not listen as it should yet")
 		case serial != "" && serial != o.Certificate.Serial:
