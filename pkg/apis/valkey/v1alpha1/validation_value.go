@@ -266,6 +266,9 @@ func ValidateCustom_TLSSpec(_ context.Context, _ operation.Operation, path *fiel
 	if hasTwoCertificates(tls) && !had(hasTwoCertificates) {
 		errs = append(errs, field.Forbidden(path.Child("certManager"), "not together with secretName"))
 	}
+	if asksCertManager(tls) && !had(asksCertManager) {
+		errs = append(errs, field.Forbidden(path.Child("certManager"), "the certificate is not asked for yet: make a Certificate by hand, and name its Secret in secretName"))
+	}
 	if lacksCertificate(tls) && !had(lacksCertificate) {
 		errs = append(errs, field.Required(path.Child("secretName"), "TLS needs secretName or certManager"))
 	}
@@ -295,6 +298,8 @@ func tlsErrors(path *field.Path, tls, old *TLSSpec, plaintext int32) field.Error
 }
 
 func hasTwoCertificates(tls *TLSSpec) bool { return tls.SecretName != "" && tls.CertManager != nil }
+
+func asksCertManager(tls *TLSSpec) bool { return tls.Enabled && tls.CertManager != nil }
 
 func lacksCertificate(tls *TLSSpec) bool {
 	return tls.Enabled && tls.SecretName == "" && tls.CertManager == nil
