@@ -1462,7 +1462,7 @@ func schema_pkg_apis_valkey_v1alpha1_NetworkingSpec(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"tls": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tls encrypts client, replication and Sentinel traffic.",
+							Description: "tls encrypts client, replication and Sentinel traffic. A Valkey and the ValkeySentinel that monitors it must both have it, or neither.",
 							Ref:         ref(v1alpha1.TLSSpec{}.OpenAPIModelName()),
 						},
 					},
@@ -2278,7 +2278,7 @@ func schema_pkg_apis_valkey_v1alpha1_TLSSpec(ref common.ReferenceCallback) commo
 					},
 					"secretName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secretName of a Secret with tls.crt, tls.key and ca.crt. Not together with certManager.",
+							Description: "secretName of a Secret with tls.crt, tls.key and ca.crt, all PEM. Its changes are taken as they come. Not together with certManager.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -2291,14 +2291,14 @@ func schema_pkg_apis_valkey_v1alpha1_TLSSpec(ref common.ReferenceCallback) commo
 					},
 					"allowUnencrypted": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowUnencrypted keeps plaintext on 6379 beside TLS, so that clients can move without downtime. Default false.",
+							Description: "allowUnencrypted keeps plaintext on the usual port (6379, Sentinels 26379) beside TLS, so that clients can move without downtime. What servers and Sentinels open themselves is plaintext then. Default false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"port": {
 						SchemaProps: spec.SchemaProps{
-							Description: "port of TLS. Default 6379, or 16379 with allowUnencrypted.",
+							Description: "port of TLS beside plaintext, and of the Services to the primary and the replicas for TLS. Default 16379, Sentinels 36379. Without allowUnencrypted servers and Sentinels take TLS on the usual port.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},

@@ -155,7 +155,7 @@ type ServiceMonitorSpec struct {
 
 // NetworkingSpec holds TLS and the network policy.
 type NetworkingSpec struct {
-	// tls encrypts client, replication and Sentinel traffic.
+	// tls encrypts client, replication and Sentinel traffic. A Valkey and the ValkeySentinel that monitors it must both have it, or neither.
 	// +optional
 	// +k8s:optional
 	TLS *TLSSpec `json:"tls,omitempty" protobuf:"bytes,1,opt,name=tls"`
@@ -172,7 +172,7 @@ type TLSSpec struct {
 	// +optional
 	// +k8s:optional
 	Enabled bool `json:"enabled,omitempty" protobuf:"varint,1,opt,name=enabled"`
-	// secretName of a Secret with tls.crt, tls.key and ca.crt. Not together with certManager.
+	// secretName of a Secret with tls.crt, tls.key and ca.crt, all PEM. Its changes are taken as they come. Not together with certManager.
 	// +optional
 	// +k8s:optional
 	SecretName string `json:"secretName,omitempty" protobuf:"bytes,2,opt,name=secretName"`
@@ -180,11 +180,13 @@ type TLSSpec struct {
 	// +optional
 	// +k8s:optional
 	CertManager *CertManagerSpec `json:"certManager,omitempty" protobuf:"bytes,3,opt,name=certManager"`
-	// allowUnencrypted keeps plaintext on 6379 beside TLS, so that clients can move without downtime. Default false.
+	// allowUnencrypted keeps plaintext on the usual port (6379, Sentinels 26379) beside TLS, so that clients can move without downtime. What servers
+	// and Sentinels open themselves is plaintext then. Default false.
 	// +optional
 	// +k8s:optional
 	AllowUnencrypted bool `json:"allowUnencrypted,omitempty" protobuf:"varint,4,opt,name=allowUnencrypted"`
-	// port of TLS. Default 6379, or 16379 with allowUnencrypted.
+	// port of TLS beside plaintext, and of the Services to the primary and the replicas for TLS. Default 16379, Sentinels 36379. Without
+	// allowUnencrypted servers and Sentinels take TLS on the usual port.
 	// +optional
 	// +k8s:optional
 	// +k8s:minimum=1

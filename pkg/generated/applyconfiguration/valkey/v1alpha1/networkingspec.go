@@ -10,7 +10,7 @@ package v1alpha1
 //
 // NetworkingSpec holds TLS and the network policy.
 type NetworkingSpecApplyConfiguration struct {
-	// tls encrypts client, replication and Sentinel traffic.
+	// tls encrypts client, replication and Sentinel traffic. A Valkey and the ValkeySentinel that monitors it must both have it, or neither.
 	TLS *TLSSpecApplyConfiguration `json:"tls,omitempty"`
 	// networkPolicy makes NetworkPolicies that let in only who is named.
 	NetworkPolicy *NetworkPolicySpecApplyConfiguration `json:"networkPolicy,omitempty"`

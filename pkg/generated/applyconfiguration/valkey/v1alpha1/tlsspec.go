@@ -16,13 +16,15 @@ import (
 type TLSSpecApplyConfiguration struct {
 	// enabled turns TLS on. Default false.
 	Enabled *bool `json:"enabled,omitempty"`
-	// secretName of a Secret with tls.crt, tls.key and ca.crt. Not together with certManager.
+	// secretName of a Secret with tls.crt, tls.key and ca.crt, all PEM. Its changes are taken as they come. Not together with certManager.
 	SecretName *string `json:"secretName,omitempty"`
 	// certManager asks cert-manager for the certificate.
 	CertManager *CertManagerSpecApplyConfiguration `json:"certManager,omitempty"`
-	// allowUnencrypted keeps plaintext on 6379 beside TLS, so that clients can move without downtime. Default false.
+	// allowUnencrypted keeps plaintext on the usual port (6379, Sentinels 26379) beside TLS, so that clients can move without downtime. What servers
+	// and Sentinels open themselves is plaintext then. Default false.
 	AllowUnencrypted *bool `json:"allowUnencrypted,omitempty"`
-	// port of TLS. Default 6379, or 16379 with allowUnencrypted.
+	// port of TLS beside plaintext, and of the Services to the primary and the replicas for TLS. Default 16379, Sentinels 36379. Without
+	// allowUnencrypted servers and Sentinels take TLS on the usual port.
 	Port *int32 `json:"port,omitempty"`
 	// clientCertificates says whether clients must show a certificate: Disabled (default), Optional or Required.
 	ClientCertificates *valkeyv1alpha1.ClientCertificateMode `json:"clientCertificates,omitempty"`
