@@ -60,8 +60,8 @@ func NewEncryption(ca, certificate, key []byte) (Encryption, error) {
 	}
 	hash := sha256.New()
 	for _, part := range [][]byte{ca, certificate, key} {
-		fmt.Fprintf(hash, "%d:", len(part))
-		hash.Write(part)
+		_, _ = fmt.Fprintf(hash, "%d:", len(part)) // a hash takes everything
+		_, _ = hash.Write(part)
 	}
 	return Encryption{Config: config, Revision: hex.EncodeToString(hash.Sum(nil))[:16]}, nil
 }

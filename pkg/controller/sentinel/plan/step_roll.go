@@ -13,7 +13,8 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
-// stepRoll replaces the pods that were made from an older spec, or before the passwords were lost and drawn anew, one at a time, from the highest index down, and each only when all other
+// stepRoll replaces the pods that were made from an older spec, before the passwords were lost and drawn anew, or that cannot take a changed
+// certificate otherwise, one at a time, from the highest index down, and each only when all other
 // Sentinels answer, hold every monitor with a quorum, see its primary, and are in no failover. A pod whose Sentinel does nothing (it never
 // became ready, or we cannot log in) is replaced without asking the others: it has nothing to lose. A new agent image alone makes no pod
 // outdated. It is disruptive.
@@ -25,7 +26,7 @@ func stepRoll(d *draft) {
 	var next *ReplacePod
 	for i := d.plan.size - 1; i >= 0; i-- {
 		pod := d.Objects.Pods[naming.SentinelPod(d.Set.Name, i)]
-		if pod == nil || pod.Annotations[naming.AnnotationRevision] == d.plan.revision && !d.isLockedOut(i, pod) && !d.servesAnother(i) {
+		if pod == nil || !d.isOutdated(i, pod) {
 			continue
 		}
 		d.plan.rolling++
@@ -49,6 +50,11 @@ func stepRoll(d *draft) {
 	default:
 		d.do(*next)
 	}
+}
+
+// isOutdated tells whether the pod has to be replaced.
+func (d *draft) isOutdated(index int, pod *corev1.Pod) bool {
+	return pod.Annotations[naming.AnnotationRevision] != d.plan.revision || d.isLockedOut(index, pod) || d.servesAnother(index)
 }
 
 func (d *draft) whyNotReplace(next *ReplacePod) string {
