@@ -36,6 +36,9 @@ func (o Outcome) Done() bool { return o.Err == nil && !o.Skipped }
 func Remember(o Observed, p Plan, outcomes []Outcome) Memory {
 	memory := p.Memory
 	for _, action := range p.Actions {
+		if _, cuts := action.(CutOff); cuts {
+			memory.stillAstray(o, outcomes)
+		}
 		if _, replaces := action.(Replace); replaces && !slices.ContainsFunc(outcomes, func(outcome Outcome) bool {
 			return outcome.Done() && outcome.Action.Tier() == TierDisruptive
 		}) {

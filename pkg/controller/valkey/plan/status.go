@@ -85,9 +85,10 @@ func (r *reporter) primary() (changed bool) {
 // seenFailover is a change that somebody else made: who claimed an operation, or the Sentinels.
 func (r *reporter) seenFailover(from, to string) *v1alpha1.FailoverRecord {
 	record := &v1alpha1.FailoverRecord{From: from, To: to, Cause: v1alpha1.FailoverCauseRequested, StartedAt: metav1.NewTime(r.o.Now)}
-	operation := r.status.Operation
+	operation, last := r.status.Operation, r.status.LastFailover
+	isLater := operation != nil && (last == nil || !operation.StartedAt.Before(&last.StartedAt))
 	switch {
-	case operation != nil && operation.To == to && operation.From == from:
+	case isLater && operation.To == to && operation.From == from:
 		record.StartedAt = operation.StartedAt
 		record.Duration = &metav1.Duration{Duration: r.o.Now.Sub(operation.StartedAt.Time).Round(time.Millisecond)}
 		if cause, own := ownCause(operation); own {
@@ -95,8 +96,24 @@ func (r *reporter) seenFailover(from, to string) *v1alpha1.FailoverRecord {
 		}
 	case r.p.Verdict.BySentinels:
 		record.Cause = v1alpha1.FailoverCauseSentinel
+	case r.gaveWay(from):
+		record.Cause = v1alpha1.FailoverCauseRoll
 	}
 	return record
+}
+
+// gaveWay tells whether the node's pod ends, or is another one than while the node was on record as the primary: its agent then handed over
+// when it was told to stop, as for a drain.
+func (r *reporter) gaveWay(node string) bool {
+	elected := meta.FindStatusCondition(r.o.Valkey.Status.Conditions, v1alpha1.ConditionPrimaryElected)
+	for _, n := range r.o.Nodes {
+		if n.Object.Name != node || n.Pod == nil {
+			continue
+		}
+		isAnother := elected != nil && elected.Status == metav1.ConditionTrue && n.Pod.CreationTimestamp.After(elected.LastTransitionTime.Time)
+		return n.Pod.DeletionTimestamp != nil || isAnother
+	}
+	return true
 }
 
 // members tells what each node is.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -135,17 +136,38 @@ func TestAChangeOfThePrimaryIsRecorded(t *testing.T) {
 				UID: "1", RequestedBy: by, From: "v-0", To: "v-1", Phase: phase, StartedAt: metav1.NewTime(testTime.Add(-2 * time.Second))}
 		}
 	}
+	ending := func(o *Observed) { o.Nodes[0].Pod.DeletionTimestamp = &metav1.Time{Time: testTime} }
+	gone := func(o *Observed) { o.Nodes[0].Pod = nil }
+	replaced := func(o *Observed) {
+		meta.SetStatusCondition(&o.Valkey.Status.Conditions, metav1.Condition{
+			Type: v1alpha1.ConditionPrimaryElected, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(testTime.Add(-time.Hour))})
+		o.Nodes[0].Pod.CreationTimestamp = metav1.NewTime(testTime.Add(-time.Second))
+	}
+	stays := func(o *Observed) {
+		replaced(o)
+		o.Nodes[0].Pod.CreationTimestamp = metav1.NewTime(testTime.Add(-2 * time.Hour))
+	}
+	// before: it was moved to v-0 after the operation that is on record.
+	before := func(o *Observed) {
+		o.Valkey.Status.LastFailover = &v1alpha1.FailoverRecord{From: "v-1", To: "v-0", StartedAt: metav1.NewTime(testTime.Add(-time.Second))}
+	}
 	two := &metav1.Duration{Duration: 2 * time.Second}
 	cases := map[string]struct {
 		o     Observed
 		cause v1alpha1.FailoverCause
 		took  *metav1.Duration
 	}{
-		"by the Sentinels":            {given(modeSentinel, 1, moved), v1alpha1.FailoverCauseSentinel, nil},
-		"by a person, past the API":   {given(modeOperator, 1, moved), v1alpha1.FailoverCauseRequested, nil},
-		"by a person":                 {given(modeOperator, 1, moved, claimed("somebody", v1alpha1.OperationSucceeded)), v1alpha1.FailoverCauseRequested, two},
-		"by an earlier self":          {given(modeOperator, 1, moved, claimed(Requester(v1alpha1.FailoverCauseRoll), v1alpha1.OperationInProgress)), v1alpha1.FailoverCauseRoll, two},
-		"by a person under Sentinels": {given(modeSentinel, 1, moved, claimed("somebody", v1alpha1.OperationSucceeded)), v1alpha1.FailoverCauseRequested, two},
+		"by the Sentinels":              {given(modeSentinel, 1, moved), v1alpha1.FailoverCauseSentinel, nil},
+		"by a person, past the API":     {given(modeOperator, 1, moved), v1alpha1.FailoverCauseRequested, nil},
+		"past the API, pod as it was":   {given(modeOperator, 1, moved, stays), v1alpha1.FailoverCauseRequested, nil},
+		"its pod ends":                  {given(modeOperator, 1, moved, ending), v1alpha1.FailoverCauseRoll, nil},
+		"its pod has ended":             {given(modeOperator, 1, moved, gone), v1alpha1.FailoverCauseRoll, nil},
+		"its pod is another":            {given(modeOperator, 1, moved, replaced), v1alpha1.FailoverCauseRoll, nil},
+		"its pod ends, under Sentinels": {given(modeSentinel, 1, moved, ending), v1alpha1.FailoverCauseSentinel, nil},
+		"long after a like operation":   {given(modeOperator, 1, moved, ending, claimed("somebody", v1alpha1.OperationSucceeded), before), v1alpha1.FailoverCauseRoll, nil},
+		"by a person":                   {given(modeOperator, 1, moved, claimed("somebody", v1alpha1.OperationSucceeded)), v1alpha1.FailoverCauseRequested, two},
+		"by an earlier self":            {given(modeOperator, 1, moved, claimed(Requester(v1alpha1.FailoverCauseRoll), v1alpha1.OperationInProgress)), v1alpha1.FailoverCauseRoll, two},
+		"by a person under Sentinels":   {given(modeSentinel, 1, moved, claimed("somebody", v1alpha1.OperationSucceeded)), v1alpha1.FailoverCauseRequested, two},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,10 @@
 
 package plan
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// straysAfter is how long the machines of a cluster may take until a Service that leads elsewhere does so on all of them: kube-proxy gathers
@@ -11,6 +14,8 @@ const (
 	straysAfter = 1500 * time.Millisecond
 	// straysUntil is when it is no longer waited for that the old primary is a replica: the Sentinels cut off its clients when they make it one.
 	straysUntil = 10 * time.Second
+	// straysGiveUp is when it is no longer tried to cut them off.
+	straysGiveUp = time.Minute
 )
 
 // stepStrays cuts off the clients of the node that the primary's Service led to before: one that was cut off by the change, and came back before
@@ -27,6 +32,17 @@ func stepStrays(p *pass) decision {
 		return decision{}
 	}
 	return do(CutOff{Node: m.Name})
+}
+
+// stillAstray puts back what the plan took for done: an order to cut off clients that was not carried out is given again, until its time is up.
+func (m *Memory) stillAstray(o Observed, outcomes []Outcome) {
+	done := slices.ContainsFunc(outcomes, func(outcome Outcome) bool {
+		_, cuts := outcome.Action.(CutOff)
+		return cuts && outcome.Done()
+	})
+	if !done && m.Left == "" && o.Now.Sub(o.Memory.LeftAt) < straysGiveUp {
+		m.Left, m.LeftAt = o.Memory.Left, o.Memory.LeftAt
+	}
 }
 
 // followRoute remembers where the primary's Service leads, and which node it left.
