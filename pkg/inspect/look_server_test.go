@@ -137,6 +137,27 @@ func TestLookAtASetInTrouble(t *testing.T) {
 	}
 }
 
+// What refuses writes, and what refuses connections, is seen on every version.
+func TestWhatAMemberRefusesIsSeen(t *testing.T) {
+	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
+		server := valkeytest.StartServer(t, valkeytest.Options{Binary: binary, Config: []string{"maxclients 20"}})
+		s := inspect.Subject{Members: []inspect.Member{{Target: server.Target()}}}
+		connected := inspector(t)
+		look := func() topology.Member { return connected.Look(t.Context(), s).Members[0] }
+		if m := look(); !m.Reach.OK() || m.Full || m.WantsReplicas {
+			t.Errorf("%+v", m)
+		}
+		server.Command("CONFIG", "SET", "min-replicas-to-write", "1", "min-replicas-max-lag", "2")
+		valkeytest.StartCrowd(t, server.Address)
+		if m := look(); !m.Reach.OK() || !m.Full || !m.WantsReplicas {
+			t.Errorf("%+v", m)
+		}
+		if m := inspector(t).Look(t.Context(), s).Members[0]; m.Reach.Class != topology.ReachFull {
+			t.Errorf("by another connection: %+v", m.Reach)
+		}
+	})
+}
+
 func TestALoadingMemberIsSeenAsSuch(t *testing.T) {
 	server := valkeytest.StartServer(t, valkeytest.Options{Binary: valkeytest.Default(t), Config: []string{"key-load-delay 200", "loading-process-events-interval-bytes 1024", "appendonly yes"}})
 	connection, err := net.Dial("tcp", server.Address.String())

@@ -46,6 +46,8 @@ func fill(m *topology.Member, status valkeyclient.Status) {
 	m.Keys, m.Loading = status.Keys, status.Loading
 	m.Version, m.RunID, m.Uptime = status.Version, status.RunID, status.Uptime
 	m.Listeners = topology.Listeners(status.Listeners)
+	m.Full = status.MaxClients > 0 && status.Clients >= status.MaxClients
+	m.WantsReplicas = replication.WantsReplicas && replication.GoodReplicas == 0
 	m.Persistence = topology.Persistence{
 		AOFEnabled:       status.Persistence.AOFEnabled,
 		AOFLastWriteOK:   status.Persistence.AOFLastWriteOK,

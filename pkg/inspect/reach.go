@@ -17,6 +17,7 @@ var reachClasses = []struct {
 	{valkeyclient.ErrUnreachable, topology.ReachUnreachable},
 	{valkeyclient.ErrTimeout, topology.ReachTimeout},
 	{valkeyclient.ErrTLS, topology.ReachTLS},
+	{valkeyclient.ErrTooManyClients, topology.ReachFull},
 	{valkeyclient.ErrAuth, topology.ReachAuth},
 	{valkeyclient.ErrPermission, topology.ReachPermission},
 	{valkeyclient.ErrLoading, topology.ReachLoading},

@@ -57,6 +57,12 @@ func (m Member) Answered() bool { return m.Reach.OK() || m.Reach.Class == ReachL
 // counts as holding data.
 func (m Member) HasData() bool { return m.Answered() && (m.Keys > 0 || m.Loading) }
 
+// FullText says for people that a server takes no more connections, and what to do.
+func FullText(node string) string {
+	return node + " has as many clients as its maxclients allows, and takes no more connections, the product's own included: " +
+		"close clients, or raise maxclients in spec.config"
+}
+
 // isEmpty tells whether the member is known to hold nothing.
 func (m Member) isEmpty() bool { return m.Answered() && m.Keys == 0 && !m.Loading && !m.Syncing }
 

@@ -31,8 +31,10 @@ const (
 	ReachAuth        ReachClass = "AuthFailed"
 	ReachPermission  ReachClass = "NotPermitted"
 	ReachTLS         ReachClass = "TLSFailed"
-	ReachLoading     ReachClass = "Loading"
-	ReachError       ReachClass = "Error"
+	// ReachFull: the server is there, and has as many clients as maxclients allows.
+	ReachFull    ReachClass = "TooManyClients"
+	ReachLoading ReachClass = "Loading"
+	ReachError   ReachClass = "Error"
 )
 
 // Reach is how a look ended, why, and when.
@@ -124,6 +126,10 @@ type Member struct {
 	// Listeners is where the server listens.
 	Listeners Listeners
 	Uptime    time.Duration
+
+	// Full: it takes no more connections. WantsReplicas: it refuses writes because none of its replicas acknowledges, as it was told to by its
+	// agent or its configuration.
+	Full, WantsReplicas bool
 
 	Persistence Persistence
 	Memory      Memory

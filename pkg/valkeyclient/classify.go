@@ -131,7 +131,7 @@ var textClasses = []struct {
 	class error
 }{
 	{"auth <password> called without any password", ErrAuth},
-	{"max number of clients", ErrUnreachable},
+	{"max number of clients", ErrTooManyClients},
 	{"no such master", ErrNoSuchMonitor},
 	{"no such primary", ErrNoSuchMonitor},
 	{"duplicate master", ErrDuplicateMonitor},

@@ -17,6 +17,8 @@ var (
 	ErrAuth = errors.New("authentication refused")
 	// ErrPermission: logged in, but the user's ACL does not allow it (NOPERM).
 	ErrPermission = errors.New("not permitted by ACL")
+	// ErrTooManyClients: the server is there, and takes no more connections (maxclients).
+	ErrTooManyClients = errors.New("the server has as many clients as maxclients allows")
 	// ErrLoading: the server reads its dataset from disk.
 	ErrLoading = errors.New("loading the dataset")
 	// ErrReadOnly: a write or an action for primaries only, sent to a replica.

@@ -75,6 +75,8 @@ type Node interface {
 	ClientUnpause(ctx context.Context) error
 	// ClientKill closes the connections of the types, except the one that asks, and returns how many.
 	ClientKill(ctx context.Context, types ...ClientType) (int, error)
+	// ClientKillUser closes the connections that are logged in as the user (those without a login are "default"), except the one that asks.
+	ClientKillUser(ctx context.Context, user string) (int, error)
 	// ClientList is the connections, the one that asks among them.
 	ClientList(ctx context.Context) ([]Connected, error)
 
@@ -159,6 +161,9 @@ type Replication struct {
 	// Priority is replica-priority: 0 is never promoted, lower is preferred.
 	Priority int
 
+	// WantsReplicas: writes are refused while too few replicas acknowledge (min-replicas-to-write); GoodReplicas counts those that do.
+	WantsReplicas bool
+	GoodReplicas  int
 	// Replicas is what is connected to this server.
 	Replicas []ConnectedReplica
 }
@@ -189,10 +194,12 @@ type Status struct {
 	// Loading: the dataset is being read from disk; most commands fail with ErrLoading.
 	Loading bool
 	// Keys counts the keys of all databases.
-	Keys        int64
-	Replication Replication
-	Persistence Persistence
-	Memory      Memory
+	Keys int64
+	// Clients counts the connections that maxclients limits, replicas included; MaxClients is that limit.
+	Clients, MaxClients int64
+	Replication         Replication
+	Persistence         Persistence
+	Memory              Memory
 }
 
 // Persistence is what INFO says of RDB and AOF.

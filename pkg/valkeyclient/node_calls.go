@@ -58,7 +58,7 @@ func (n *node) Replication(ctx context.Context) (Replication, error) {
 }
 
 func (n *node) Status(ctx context.Context) (Status, error) {
-	info, err := n.Info(ctx, "server", "replication", "persistence", "keyspace", "memory")
+	info, err := n.Info(ctx, "server", "clients", "replication", "persistence", "keyspace", "memory")
 	return info.Status(), err
 }
 
@@ -135,6 +135,11 @@ func (n *node) ClientKill(ctx context.Context, types ...ClientType) (int, error)
 		killed += int(count)
 	}
 	return killed, nil
+}
+
+func (n *node) ClientKillUser(ctx context.Context, user string) (int, error) {
+	count, err := read(ctx, n.link, command("CLIENT", "KILL", "USER", user, "SKIPME", "yes").named(2), asInt)
+	return int(count), err
 }
 
 func (n *node) ClientList(ctx context.Context) ([]Connected, error) {

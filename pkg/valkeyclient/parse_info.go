@@ -62,6 +62,8 @@ func (i Info) Replication() Replication {
 		Priority:       int(i.Int("slave_priority", 100)),
 		Replicas:       i.connectedReplicas(),
 	}
+	_, r.WantsReplicas = i["min_slaves_good_slaves"]
+	r.GoodReplicas = int(i.Int("min_slaves_good_slaves", 0))
 	if r.Role == RoleReplica {
 		r.Primary = Address{Host: i["master_host"], Port: int(i.Int("master_port", 0))}
 		r.Offset = i.Int("slave_repl_offset", r.Offset)
@@ -92,12 +94,13 @@ func (i Info) connectedReplicas() []ConnectedReplica {
 	}
 }
 
-// Status is the sections server, replication, persistence, keyspace and memory together.
+// Status is the sections server, clients, replication, persistence, keyspace and memory together.
 func (i Info) Status() Status {
 	version := i["valkey_version"]
 	if version == "" {
 		version = i["redis_version"]
 	}
+	replication := i.Replication()
 	return Status{
 		Version:     version,
 		RunID:       i["run_id"],
@@ -105,7 +108,9 @@ func (i Info) Status() Status {
 		Uptime:      i.seconds("uptime_in_seconds"),
 		Loading:     i["loading"] == "1",
 		Keys:        i.keys(),
-		Replication: i.Replication(),
+		Clients:     i.Int("connected_clients", 0) + int64(len(replication.Replicas)),
+		MaxClients:  i.Int("maxclients", 0),
+		Replication: replication,
 		Persistence: Persistence{
 			AOFEnabled:       i["aof_enabled"] == "1",
 			AOFLastWriteOK:   i["aof_last_write_status"] != "err",

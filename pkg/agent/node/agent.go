@@ -265,7 +265,7 @@ func (a *Agent) Ready(ctx context.Context) (bool, string) {
 	m := a.lookAtSelf(ctx)
 	switch {
 	case answersOthers(m.Reach.Class) && report.Node.Running != nil:
-		return true, "the server does not let the agent in: " + m.Reach.Text // a matter of passwords, and no reason to stop traffic
+		return true, "the server does not let the agent in: " + m.Reach.Text // of passwords or maxclients, and no reason to stop traffic
 	case m.Loading:
 		return false, "loading the dataset"
 	case !m.Reach.OK():

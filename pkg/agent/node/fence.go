@@ -95,6 +95,9 @@ func (a *Agent) guard(ctx context.Context, f *fencing, m topology.Member) {
 	before := f.state
 	f.state = f.state.Next(look)
 	a.fence(ctx, f, l)
+	if f.set && m.Full {
+		a.makeRoom(ctx)
+	}
 	if f.state.Closed != before.Closed {
 		a.options.Log.Warn("fence", "closed", f.state.Closed, "reason", f.state.Reason)
 	}

@@ -190,9 +190,9 @@ func (a *Agent) sight(ctx context.Context, host string) decision.Sight {
 	return decision.Unreachable
 }
 
-// answersOthers: the server is there, only not for this agent, as while a password is being changed.
+// answersOthers: the server is there, only not for this agent, as while a password is being changed, or while it has all the clients it may.
 func answersOthers(class topology.ReachClass) bool {
-	return class == topology.ReachAuth || class == topology.ReachPermission
+	return class == topology.ReachAuth || class == topology.ReachPermission || class == topology.ReachFull
 }
 
 // sentinel is one Sentinel's word: its own, or in a cold start that of its agent, which waits for this set to start.

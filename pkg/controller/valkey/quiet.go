@@ -44,7 +44,8 @@ func (l *look) digest() string {
 	line(sum, l.Certificate)
 	for _, m := range l.Snapshot.Members {
 		line(sum, m.Listeners, l.Served[m.Name], m.Name, m.Address, m.Reach.Class, m.Role, m.Primary, m.LinkUp, m.Syncing, m.ReplID, m.Priority, m.FailoverState,
-			m.HasData(), m.Loading, m.RunID, len(m.Connected), m.Persistence.AOFLastWriteOK, m.Persistence.RDBLastSaveOK, m.Persistence.AOFEnabled)
+			m.HasData(), m.Loading, m.RunID, len(m.Connected), m.Persistence.AOFLastWriteOK, m.Persistence.RDBLastSaveOK, m.Persistence.AOFEnabled,
+			m.Full, m.WantsReplicas)
 	}
 	for _, s := range l.Snapshot.Sentinels {
 		line(sum, s.Name, s.Reach.Class, s.MyID)

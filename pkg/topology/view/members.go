@@ -63,6 +63,8 @@ func MemberReason(m, leader topology.Member) string {
 		return v1alpha1.ReasonLoading
 	case m.Reach.Class == topology.ReachAuth, m.Reach.Class == topology.ReachPermission:
 		return v1alpha1.ReasonAuthFailed
+	case m.Reach.Class == topology.ReachFull:
+		return v1alpha1.ReasonTooManyClients
 	case !m.Reach.OK():
 		return v1alpha1.ReasonMemberUnreachable
 	case m.Loading:
@@ -71,8 +73,16 @@ func MemberReason(m, leader topology.Member) string {
 		return v1alpha1.ReasonDiskWriteFailed
 	case m.Role == topology.RolePrimary && leader.Name != "" && m.Name != leader.Name:
 		return v1alpha1.ReasonSeveralPrimaries
-	case m.Role == topology.RoleReplica:
-		return replicaReason(m, leader)
+	case m.Role == topology.RolePrimary && m.WantsReplicas:
+		return v1alpha1.ReasonWritesRefused
+	}
+	if m.Role == topology.RoleReplica {
+		if reason := replicaReason(m, leader); reason != "" {
+			return reason
+		}
+	}
+	if m.Full {
+		return v1alpha1.ReasonTooManyClients
 	}
 	return ""
 }

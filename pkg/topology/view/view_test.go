@@ -48,6 +48,9 @@ func TestMembers(t *testing.T) {
 		}),
 		replica("v-8", "v-0", func(m *topology.Member) { m.Reach.Class, m.Loading = topology.ReachLoading, true }),
 		{Name: "v-9", Address: host("v-9")},
+		{Name: "v-10", Address: host("v-10"), Reach: topology.Reach{Class: topology.ReachFull}},
+		replica("v-11", "v-0", func(m *topology.Member) { m.Full = true }),
+		replica("v-12", "v-0", func(m *topology.Member) { m.Full, m.LinkUp = true, false }),
 	}}
 	want := []v1alpha1.MemberStatus{
 		{Node: "v-0", Pod: "p0", Role: v1alpha1.RolePrimary, Synced: true},
@@ -60,6 +63,9 @@ func TestMembers(t *testing.T) {
 		{Node: "v-7", Role: v1alpha1.RoleReplica, Synced: true, LinkUp: true, Reason: v1alpha1.ReasonDiskWriteFailed},
 		{Node: "v-8", Role: v1alpha1.RoleReplica, LinkUp: true, Reason: v1alpha1.ReasonLoading},
 		{Node: "v-9", Role: v1alpha1.RoleUnknown, Reason: v1alpha1.ReasonNotYetObserved},
+		{Node: "v-10", Role: v1alpha1.RoleUnknown, Reason: v1alpha1.ReasonTooManyClients},
+		{Node: "v-11", Role: v1alpha1.RoleReplica, Synced: true, LinkUp: true, Reason: v1alpha1.ReasonTooManyClients},
+		{Node: "v-12", Role: v1alpha1.RoleReplica, Reason: v1alpha1.ReasonLinkDown},
 	}
 	got := Members(snapshot, "v-0", map[string]string{"v-0": "p0"})
 	if diff := cmp.Diff(want, got); diff != "" {

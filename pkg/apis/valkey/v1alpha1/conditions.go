@@ -144,6 +144,12 @@ const (
 	ReasonLinkDown = "LinkDown"
 	// ReasonDiskWriteFailed means that a node cannot write to its volume.
 	ReasonDiskWriteFailed = "DiskWriteFailed"
+	// ReasonTooManyClients means that a server has as many clients as its maxclients allows and takes no more connections. It is there: nobody is
+	// promoted in its place by the controller, and no pod is replaced for it.
+	ReasonTooManyClients = "TooManyClients"
+	// ReasonWritesRefused means that the primary refuses writes (NOREPLICAS): no replica acknowledges, and its agent has fenced it because nobody
+	// confirms that it still is the primary, or the spec sets min-replicas-to-write.
+	ReasonWritesRefused = "WritesRefused"
 	// ReasonHeldNobodyToTakeOver means that a primary has to be replaced and no replica may take over.
 	ReasonHeldNobodyToTakeOver = "HeldNobodyToTakeOver"
 	// ReasonHeldUnhealthy means that pods are not replaced while the set is not whole.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/topology"
 	"github.com/valkeykube/valkeykube/pkg/topology/view"
 )
 
@@ -119,6 +120,8 @@ func (r *reporter) ready(started bool) finding {
 		return no(v1alpha1.ReasonPrimaryNotReady, "the pod of "+verdict.Node+" is not ready"+r.because(verdict.Node))
 	case r.refusesWrites():
 		return no(v1alpha1.ReasonDiskWriteFailed, verdict.Node+" cannot write to its volume, and refuses writes until it can")
+	case r.isFenced():
+		return no(v1alpha1.ReasonWritesRefused, r.fenced())
 	}
 	return yes(v1alpha1.ReasonPrimaryServing, verdict.Node+" is primary")
 }
@@ -135,6 +138,21 @@ func (r *reporter) refusesWrites() bool {
 		return true
 	}
 	return wanted.Mode != v1alpha1.PersistenceModeAOF && r.o.Valkey.Spec.Config["stop-writes-on-bgsave-error"] != "no"
+}
+
+// isFenced tells whether the primary refuses writes for lack of replicas that acknowledge.
+func (r *reporter) isFenced() bool {
+	m, _ := r.o.Snapshot.Member(r.p.Verdict.Node)
+	return m.WantsReplicas
+}
+
+// fenced says why.
+func (r *reporter) fenced() string {
+	node := r.p.Verdict.Node
+	if wanted, own := r.o.Valkey.Spec.Config["min-replicas-to-write"]; own {
+		return fmt.Sprintf("%s refuses writes: no replica acknowledges, and spec.config sets min-replicas-to-write %s", node, wanted)
+	}
+	return node + " refuses writes: no replica acknowledges, and its agent has nobody who confirms that it still is the primary; a replica, or most of the Sentinels, must come back"
 }
 
 // waitingFor says what a start waits for.
@@ -176,10 +194,21 @@ func (r *reporter) unwell() string {
 		case !isUp(n):
 			unwell = append(unwell, name+" is not ready"+r.because(name))
 		case at >= 0 && r.status.Members[at].Reason != "":
-			unwell = append(unwell, name+": "+r.status.Members[at].Reason)
+			unwell = append(unwell, r.why(r.status.Members[at]))
 		}
 	}
 	return strings.Join(unwell, "; ")
+}
+
+// why is what is wrong with a member that is up, with what to do where its reason alone does not say.
+func (r *reporter) why(m v1alpha1.MemberStatus) string {
+	switch {
+	case m.Reason == v1alpha1.ReasonTooManyClients:
+		return topology.FullText(m.Node)
+	case m.Reason == v1alpha1.ReasonWritesRefused && m.Node == r.p.Verdict.Node:
+		return r.fenced()
+	}
+	return m.Node + ": " + m.Reason
 }
 
 // trouble is what cannot be done for reasons that do not pass by themselves: objects of somebody else, refusals of the API.

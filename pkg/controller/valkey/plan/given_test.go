@@ -101,6 +101,8 @@ func member(index int, changes ...func(*topology.Member)) func(*Observed) {
 
 func unreachable(m *topology.Member) { m.Reach.Class = topology.ReachTimeout }
 
+func full(m *topology.Member) { m.Reach.Class = topology.ReachFull }
+
 func unlinked(m *topology.Member) { m.LinkUp, m.LinkDownFor, m.LastIO = false, 5*time.Second, -1 }
 
 func sentinelSays(index int, change func(*topology.MonitorView)) func(*Observed) {

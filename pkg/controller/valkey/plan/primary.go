@@ -207,6 +207,8 @@ func confirm(o *Observed, verdict *Verdict) {
 		verdict.Reason, verdict.Message = v1alpha1.ReasonLoading, m.Name+" reads its dataset"
 	case m.Reach.Class == topology.ReachAuth || m.Reach.Class == topology.ReachPermission:
 		verdict.Reason, verdict.Message = v1alpha1.ReasonAuthFailed, m.Name+" refuses the controller"
+	case m.Reach.Class == topology.ReachFull:
+		verdict.Reason, verdict.Message = v1alpha1.ReasonTooManyClients, topology.FullText(m.Name)
 	case !m.Reach.OK():
 		verdict.Reason, verdict.Message = v1alpha1.ReasonPrimaryUnreachable, m.Name+" does not answer"
 	case m.Role == topology.RoleReplica && verdict.BySentinels:

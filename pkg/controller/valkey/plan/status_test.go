@@ -56,6 +56,12 @@ func TestConditions(t *testing.T) {
 			"": "Degraded PodsNotReady", "Ready": "True PrimaryServing", "ReplicationHealthy": "False LinkDown"}},
 		"a replica whose image is wrong": {given(modeOperator, 1, podIs(1, false, false), member(1, unreachable), nodeSays(1, "ImagePullFailed", "not found")),
 			map[string]string{"": "Degraded PodsNotReady", "ReplicationHealthy": "False ImagePullFailed"}},
+		"the primary has all the clients it may": {given(modeOperator, 1, member(0, full), member(1, unlinked)), map[string]string{
+			"": "Failed TooManyClients", "Ready": "False TooManyClients", "PrimaryElected": "False TooManyClients"}},
+		"it has, and lets the controller in": {given(modeOperator, 1, member(0, func(m *topology.Member) { m.Full = true })), map[string]string{
+			"": "Degraded PodsNotReady", "Ready": "True PrimaryServing", "PrimaryElected": "True PrimaryServing"}},
+		"the primary is fenced": {given(modeSentinel, 1, member(0, func(m *topology.Member) { m.WantsReplicas = true })), map[string]string{
+			"": "Failed WritesRefused", "Ready": "False WritesRefused", "PrimaryElected": "True PrimaryServing"}},
 		"the primary is lost": {given(modeOperator, 1, member(0, unreachable), member(1, unlinked)), map[string]string{
 			"": "Failed PrimaryUnreachable", "Ready": "False PrimaryUnreachable", "PrimaryElected": "False PrimaryUnreachable", "ReplicationHealthy": "False NoPrimary"}},
 		"the primary's pod is not ready": {given(modeOperator, 1, podIs(0, true, false)), map[string]string{"": "Failed PrimaryNotReady"}},
@@ -183,6 +189,45 @@ func TestAChangeOfThePrimaryIsRecorded(t *testing.T) {
 				t.Errorf("events: %+v", events)
 			}
 		})
+	}
+}
+
+// Who takes no more connections is there: nobody takes its place, however long it lasts, and people are told what to do.
+func TestNobodyIsPromotedForAFullPrimary(t *testing.T) {
+	for _, mode := range []v1alpha1.FailoverMode{modeOperator, modeSentinel, modeNone} {
+		o := given(mode, 1, member(0, full), member(1, unlinked), awaySince(time.Hour), pending(0, 1))
+		p := only(o, "operation", "failover", "replication", "strays", "scale", "roll")
+		for _, action := range p.Actions {
+			t.Errorf("mode %s: planned %s", mode, action)
+		}
+		if !p.Memory.AwaySince.IsZero() {
+			t.Errorf("mode %s: it counts as away", mode)
+		}
+		status := Status(o, p, nil)
+		if status.Members[0].Reason != v1alpha1.ReasonTooManyClients || !strings.Contains(status.Message, "maxclients") {
+			t.Errorf("mode %s: %+v, %q", mode, status.Members[0], status.Message)
+		}
+	}
+}
+
+// Why a primary refuses writes is told in words, and as an event.
+func TestAFencedPrimaryIsToldOf(t *testing.T) {
+	fenced := member(0, func(m *topology.Member) { m.WantsReplicas = true })
+	own := func(o *Observed) { o.Valkey.Spec.Config = map[string]string{"min-replicas-to-write": "1"} }
+	for words, o := range map[string]Observed{
+		"its agent has nobody who confirms":        given(modeOperator, 1, fenced),
+		"spec.config sets min-replicas-to-write 1": given(modeOperator, 1, fenced, own),
+	} {
+		before := reported(given(modeOperator, 1))
+		o.Valkey.Status = before
+		status := reported(o)
+		if status.Members[0].Reason != v1alpha1.ReasonWritesRefused || !strings.Contains(status.Message, words) {
+			t.Errorf("%+v, %q", status.Members[0], status.Message)
+		}
+		events := Transitions(before, status, "")
+		if len(events) == 0 || events[0].Reason != v1alpha1.EventNotReady || !events[0].Warning || !strings.Contains(events[0].Message, words) {
+			t.Errorf("events: %+v", events)
+		}
 	}
 }
 

@@ -91,6 +91,8 @@ func serverReadiness(server Server) (isReady bool, reason, message string) {
 		return false, v1alpha1.ReasonLoading, "the server reads its dataset"
 	case topology.ReachAuth, topology.ReachPermission:
 		return false, v1alpha1.ReasonAuthFailed, "the server refuses the controller: " + server.Reach.Text
+	case topology.ReachFull:
+		return false, v1alpha1.ReasonTooManyClients, topology.FullText("the server")
 	default:
 		return false, v1alpha1.ReasonServerUnreachable, "the pod is ready, but the server does not answer the controller: " + server.Reach.Text
 	}
