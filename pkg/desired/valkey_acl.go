@@ -26,6 +26,8 @@ type ValkeyACLInput struct {
 	Secrets map[string]map[string][]byte
 	// Previous is the ACL file so far: a user whose passwords cannot be read now stays as it was.
 	Previous string
+	// Keep are hashes of passwords, by user, that stay valid beside those that the user's Secret holds now.
+	Keep map[string][]string
 }
 
 // ValkeyACL is the ACL file of a Valkey's servers.
@@ -63,6 +65,7 @@ func NewValkeyACL(in ValkeyACLInput) (ValkeyACL, error) {
 			continue
 		}
 		hasDefault = hasDefault || user.Name == valkeyconf.DefaultUser
+		user.PasswordHashes = append(user.PasswordHashes, in.Keep[spec.Name]...)
 		users = append(users, user)
 	}
 	switch {

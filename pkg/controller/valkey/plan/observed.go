@@ -104,6 +104,8 @@ type Memory struct {
 	// with it have not been cut off.
 	Led, Left string
 	LeftAt    time.Time
+	// OverlapSince is since when passwords that were replaced are kept valid beside the new ones; zero while none are.
+	OverlapSince time.Time
 	// PrimaryKeys is how many keys the primary held when it was last seen. PrimaryKnown is false before that.
 	PrimaryKnown bool
 	PrimaryKeys  int64

@@ -238,7 +238,7 @@ func (p *pass) requeue() (after time.Duration, quiet bool) {
 	case p.claimed && p.o.Valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel:
 		return Close, false
 	case len(p.plan.Actions) > 0, len(p.plan.Blocked) > 0, p.claimed, p.verdict.InFlight, !p.verdict.Confirmed, !p.plan.Whole,
-		p.plan.Memory.Left != "",
+		p.plan.Memory.Left != "", !p.plan.Memory.OverlapSince.IsZero(),
 		p.plan.encrypted.reason == v1alpha1.ReasonSwitchingTLS, p.plan.encrypted.reason == v1alpha1.ReasonCertificateNotServed:
 		return Watchful, false
 	case p.o.Valkey.Spec.Failover.Mode == v1alpha1.FailoverModeOperator && p.o.Valkey.Spec.Replicas > 0:
