@@ -62,7 +62,9 @@ func TestCutOffPrimaryStopsTakingWrites(t *testing.T) {
 		t.Run(string(mode.mode), func(t *testing.T) {
 			ns := e.Namespace(t, "fence")
 			s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: mode.mode, Extra: mode.extra})
-			old := awayFromOurs(t, e, s)
+			s.MovePrimary(t, e.Client(t, ns), func(machine string) bool { return !slices.Contains(e.NodesOfOurs(t), machine) })
+			s.WaitReady(t, time.Minute)
+			old := s.Primary(t)
 			pod, err := s.Pod(t, old)
 			if err != nil {
 				t.Fatal(err)
@@ -87,31 +89,6 @@ func TestCutOffPrimaryStopsTakingWrites(t *testing.T) {
 			s.WaitReady(t, 2*time.Minute)
 		})
 	}
-}
-
-// awayFromOurs is the primary, once that is on a machine without the controller and the API server.
-func awayFromOurs(t *testing.T, e *framework.Env, s *framework.Set) string {
-	t.Helper()
-	willDo := func(node string) bool {
-		pod, err := s.Pod(t, node)
-		return err == nil && !slices.Contains(e.NodesOfOurs(t), pod.Spec.NodeName)
-	}
-	if !willDo(s.Primary(t)) {
-		for _, m := range s.Get(t).Status.Members {
-			if willDo(m.Node) {
-				s.Failover(t, v1alpha1.FailoverRequestSpec{To: m.Node})
-				break
-			}
-		}
-		framework.Eventually(t, time.Minute, "the primary is away from the controller", func() error {
-			if now := s.Primary(t); !willDo(now) {
-				return fmt.Errorf("it is %s", now)
-			}
-			return nil
-		})
-		s.WaitReady(t, time.Minute)
-	}
-	return s.Primary(t)
 }
 
 func logged(t *testing.T, namespace, what string) error {

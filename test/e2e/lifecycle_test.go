@@ -76,10 +76,14 @@ func TestOneSentinelSetThreeValkeys(t *testing.T) {
 	if _, err := e.Valkey.ValkeyV1alpha1().ValkeySentinels(ns).Failover(t.Context(), "watch", &v1alpha1.Failover{}, metav1.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "spec.valkey") {
 		t.Errorf("a failover that names none of three Valkeys: %v", err)
 	}
-	answer, err := e.Valkey.ValkeyV1alpha1().ValkeySentinels(ns).Failover(t.Context(), "watch", &v1alpha1.Failover{Spec: v1alpha1.FailoverRequestSpec{Valkey: "two"}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var answer *v1alpha1.Failover
+	sets[1].Planned(t, e.Client(t, ns), "three", sets[1].ViaSentinel(), func() {
+		var err error
+		answer, err = e.Valkey.ValkeyV1alpha1().ValkeySentinels(ns).Failover(t.Context(), "watch", &v1alpha1.Failover{Spec: v1alpha1.FailoverRequestSpec{Valkey: "two"}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
 	framework.Eventually(t, 20*time.Second, "two has changed its primary", func() error {
 		if now := sets[1].Primary(t); now != answer.Status.To || now == before[1] {
 			return fmt.Errorf("it is %s", now)

@@ -5,6 +5,7 @@ package framework
 
 import (
 	"net"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -51,11 +52,15 @@ func (e *Env) ControllerPod(t *testing.T) *corev1.Pod {
 	return &pods.Items[0]
 }
 
-// MovePrimary fails over to a node whose machine will do, unless the primary's does.
-func (s *Set) MovePrimary(t *testing.T, willDo func(machine string) bool) {
+// MovePrimary fails over to a node whose machine will do, unless the primary's does. Nothing that is acknowledged to the client meanwhile is lost.
+func (s *Set) MovePrimary(t *testing.T, c *Client, willDo func(machine string) bool) {
 	t.Helper()
 	status := s.Get(t).Status
-	for _, m := range status.Members {
+	isPrimary := func(m v1alpha1.MemberStatus) bool { return m.Node == status.Primary }
+	// The primary is looked at first: it stays where it will do.
+	members := append(slices.DeleteFunc(slices.Clone(status.Members), func(m v1alpha1.MemberStatus) bool { return !isPrimary(m) }),
+		slices.DeleteFunc(slices.Clone(status.Members), isPrimary)...)
+	for _, m := range members {
 		pod, err := s.Pod(t, m.Node)
 		if err != nil {
 			t.Fatal(err)
@@ -63,8 +68,8 @@ func (s *Set) MovePrimary(t *testing.T, willDo func(machine string) bool) {
 		if !willDo(pod.Spec.NodeName) {
 			continue
 		}
-		if m.Node != status.Primary {
-			s.Failover(t, v1alpha1.FailoverRequestSpec{To: m.Node})
+		if !isPrimary(m) {
+			s.Planned(t, c, "move", s.Route(), func() { s.Failover(t, v1alpha1.FailoverRequestSpec{To: m.Node}) })
 			s.WaitPrimary(t, s.Address(m.Node), time.Minute)
 		}
 		return

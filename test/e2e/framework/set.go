@@ -215,6 +215,14 @@ func (s *Set) ViaSentinel() []string {
 	return []string{"-sentinels", strings.Join(s.SentinelAddresses(), ","), "-name", s.Name}
 }
 
+// Route is how a client of the tests finds the primary: through the Sentinels, or where there are none through the write Service.
+func (s *Set) Route() []string {
+	if s.Sentinels > 0 {
+		return s.ViaSentinel()
+	}
+	return []string{"-addr", s.PrimaryAddress()}
+}
+
 // WaitSwitch waits until the Sentinels name another primary than before, and returns its address.
 func (s *Set) WaitSwitch(t *testing.T, c *Client, before string, patience time.Duration) string {
 	t.Helper()
