@@ -72,7 +72,7 @@ func (s *change) hasCaughtUp(ctx context.Context, name string, node valkeyclient
 	}
 	replica, err := node.Replication(ctx)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("%s: %w", name, err)
 	}
 	if !replica.LinkUp || replica.ReplID != from.ReplID || replica.Offset != from.Offset {
 		return false, fmt.Errorf("%s is at %d of %d, link up: %t", name, replica.Offset, from.Offset, replica.LinkUp)

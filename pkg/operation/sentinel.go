@@ -91,15 +91,25 @@ func (s *change) awaitPromotion(ctx context.Context) error {
 		case err != nil:
 			return false, err
 		case s.from.Is(named):
-			return false, fmt.Errorf("the Sentinel still names %s", named)
+			return false, s.notYet(ctx, named)
 		case !s.to.Is(named):
-			third = fmt.Errorf("%w: %s", errOther, named)
+			third = fmt.Errorf("%w: %s, not %s", errOther, named, s.to.Name)
 			return true, nil
 		}
 		role, err := s.toNode.Role(ctx)
 		return role.Role == valkeyclient.RolePrimary, err
 	})
 	return errors.Join(err, third)
+}
+
+// notYet says why the Sentinel still names the old primary: if the target is gone, that is why.
+func (s *change) notYet(ctx context.Context, named topology.Address) error {
+	quick, cancel := context.WithTimeout(ctx, undoLimit/4)
+	defer cancel()
+	if _, err := s.toNode.Role(quick); err != nil {
+		return fmt.Errorf("the target %s: %w", s.to.Name, err)
+	}
+	return fmt.Errorf("the Sentinel still names %s", named)
 }
 
 // demote makes the old primary follow the new one, under the address by which the Sentinels know it, and cuts off its

@@ -110,6 +110,8 @@ func TestCoordinatedUnderSentinelsIsTakenBack(t *testing.T) {
 			case failure.another && err == nil && result.Phase == operation.Succeeded && result.To == "node-1" && result.Coordinated:
 			case err == nil || result.Phase != operation.Failed:
 				t.Fatalf("%+v, %v", result, err)
+			case strings.HasPrefix(name, "target") && !strings.Contains(err.Error(), "node-2"):
+				t.Errorf("the target is gone, and that is not what is said: %v", err)
 			}
 			awaitWrites(t, load, 500)
 			if gap := load.LongestGap(); gap > 8*time.Second {

@@ -25,6 +25,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apiserver"
 	"github.com/valkeykube/valkeykube/pkg/discovery"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/registry/valkey/live"
 )
 
 // StoragePrefix is where our objects are in etcd.
@@ -50,6 +51,8 @@ type Options struct {
 	// Secrets and Addresses replace the core API and the cluster's DNS for live subresources. Only tests set them.
 	Secrets   discovery.Secrets
 	Addresses discovery.Addresses
+	// Controller replaces the controller's lease. Only tests set it.
+	Controller live.Controller
 
 	registry compatibility.ComponentGlobalsRegistry
 }

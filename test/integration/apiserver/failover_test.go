@@ -95,6 +95,52 @@ func TestFailoverWithSentinels(t *testing.T) {
 	}
 }
 
+// Who changes the primary while the controller is away is told what does not follow; and status does not name two primaries.
+func TestFailoverWithoutTheController(t *testing.T) {
+	const namespace = "failover-alone"
+	set := startSet(t, namespace, v1alpha1.FailoverModeOperator, 1, 0)
+	valkey := get(t, namespace)
+	valkey.Status.Primary = "cache-0"
+	valkey.Status.Reason, valkey.Status.Message = v1alpha1.ReasonPrimaryServing, "cache-0 is primary"
+	valkey.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonPrimaryServing,
+		Message: "cache-0 is primary", LastTransitionTime: metav1.Now()}}
+	valkey.Status.Members = []v1alpha1.MemberStatus{
+		{Node: "cache-0", Role: v1alpha1.RolePrimary, Synced: true}, {Node: "cache-1", Role: v1alpha1.RoleReplica, Synced: true, LinkUp: true}}
+	if _, err := shared.client.ValkeyV1alpha1().Valkeys(namespace).UpdateStatus(t.Context(), valkey, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ask := func() []string {
+		var warnings []string
+		result := shared.client.ValkeyV1alpha1().RESTClient().Post().Namespace(namespace).Resource("valkeys").Name("cache").SubResource("failover").
+			Body(&v1alpha1.Failover{}).Do(t.Context())
+		if err := result.Error(); err != nil {
+			t.Fatal(err)
+		}
+		for _, warning := range result.Warnings() {
+			warnings = append(warnings, warning.Text)
+		}
+		return warnings
+	}
+	world.away.Store(true)
+	defer world.away.Store(false)
+	if warnings := ask(); len(warnings) != 1 || !strings.Contains(warnings[0], "the controller is away") || !strings.Contains(warnings[0], "valkey-cache-primary") {
+		t.Errorf("warnings %q", warnings)
+	}
+	if !isPrimary(t, set.Nodes[1]) {
+		t.Error("cache-1 is not primary")
+	}
+	status := get(t, namespace).Status
+	if status.Primary != "cache-1" || status.Message != "cache-1 is primary" || status.Conditions[0].Message != "cache-1 is primary" ||
+		status.Members[0].Role != v1alpha1.RoleReplica || status.Members[0].Synced || status.Members[1].Role != v1alpha1.RolePrimary {
+		t.Errorf("%+v", status)
+	}
+	set.AwaitReplicas(t)
+	world.away.Store(false)
+	if warnings := ask(); len(warnings) > 0 {
+		t.Errorf("warnings although the controller is there: %q", warnings)
+	}
+}
+
 func TestFailoverWithoutSentinels(t *testing.T) {
 	const namespace = "failover-direct"
 	set := startSet(t, namespace, v1alpha1.FailoverModeOperator, 2, 0)

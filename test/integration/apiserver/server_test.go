@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 func start(ctx context.Context, directory string, ended chan<- error) fixture {
 	options := app.NewOptions()
 	options.Standalone = true
-	options.Secrets, options.Addresses = &world, &world
+	options.Secrets, options.Addresses, options.Controller = &world, &world, &world
 	options.DataDir = directory
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)

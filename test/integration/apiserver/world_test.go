@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +27,11 @@ type outside struct {
 	mu        sync.Mutex
 	secrets   map[string]map[string][]byte
 	addresses map[string]string
+	// away: the controller is.
+	away atomic.Bool
 }
+
+func (o *outside) IsAway(context.Context) bool { return o.away.Load() }
 
 func (o *outside) SecretData(_ context.Context, namespace, name string) (map[string][]byte, error) {
 	o.mu.Lock()

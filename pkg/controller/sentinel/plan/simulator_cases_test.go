@@ -271,6 +271,19 @@ func TestADecisionOfTheSentinelsIsNotOverruled(t *testing.T) {
 	}
 }
 
+// One that does not let the controller in is no silent one: its pod runs, and people have to look at passwords.
+func TestASentinelThatRefusesTheLoginIsNamedAsSuch(t *testing.T) {
+	w := newWorld(t, "a")
+	w.settle()
+	w.sentinels[1].locked = true
+	w.pass()
+	w.wantCondition(v1alpha1.ConditionDegraded, "True")
+	degraded := meta.FindStatusCondition(w.set.Status.Conditions, v1alpha1.ConditionDegraded)
+	if degraded.Reason != v1alpha1.ReasonAuthFailed || !strings.Contains(degraded.Message, "Sentinel 1 refuses the controller's login") {
+		t.Errorf("%+v", degraded)
+	}
+}
+
 func TestASentinelThatLagsIsLeftToItsPeers(t *testing.T) {
 	w := newWorld(t, "a")
 	w.settle()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
 // finding is one thing that makes a condition what it is.
@@ -136,12 +137,21 @@ func (s *summary) degraded() metav1.Condition {
 		switch pod := s.pod(i); {
 		case s.isSettling(pod):
 		case i < len(s.Sentinels) && !s.Sentinels[i].View.Reach.OK():
-			findings = append(findings, finding{v1alpha1.ReasonSentinelSilent, fmt.Sprintf("Sentinel %d does not answer (%s)", i, s.Sentinels[i].View.Reach.Class)})
+			findings = append(findings, silence(i, s.Sentinels[i].View.Reach))
 		case !isPodReady(pod):
 			findings = append(findings, finding{v1alpha1.ReasonPodsNotReady, fmt.Sprintf("pod %s is not ready", naming.SentinelPod(s.Set.Name, i))})
 		}
 	}
 	return told(v1alpha1.ConditionDegraded, findings, "all Sentinels answer")
+}
+
+// silence is why a Sentinel tells the controller nothing.
+func silence(index int, reach topology.Reach) finding {
+	switch reach.Class {
+	case topology.ReachAuth, topology.ReachPermission:
+		return finding{v1alpha1.ReasonAuthFailed, fmt.Sprintf("Sentinel %d refuses the controller's login", index)}
+	}
+	return finding{v1alpha1.ReasonSentinelSilent, fmt.Sprintf("Sentinel %d does not answer (%s)", index, reach.Class)}
 }
 
 func (s *summary) pod(index int) *corev1.Pod {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
 // progressing tells of changes that are on their way: of the spec, not of what happens by itself.
@@ -150,7 +151,7 @@ func (r *reporter) monitored() finding {
 	said := r.o.Snapshot.SentinelPrimary(v1alpha1.EffectiveMonitorName(r.o.Valkey))
 	switch {
 	case said.Answered == 0:
-		return unknown(v1alpha1.ReasonSentinelsUnreachable, "no Sentinel of "+set.Name+" answers")
+		return r.unheard()
 	case len(said.Missing) > 0:
 		return no(v1alpha1.ReasonNotRegistered, "no monitor on "+strings.Join(said.Missing, ", "))
 	case !said.Agreed:
@@ -162,6 +163,20 @@ func (r *reporter) monitored() finding {
 		return no(v1alpha1.ReasonReplicasUnknown, message)
 	}
 	return yes(v1alpha1.ReasonRegistered, "monitored by "+set.Name)
+}
+
+// unheard says why no Sentinel tells anything.
+func (r *reporter) unheard() finding {
+	name, refusing := r.o.Monitoring.Set.Name, 0
+	for _, sentinel := range r.o.Snapshot.Sentinels {
+		if class := sentinel.Reach.Class; class == topology.ReachAuth || class == topology.ReachPermission {
+			refusing++
+		}
+	}
+	if refusing > 0 {
+		return unknown(v1alpha1.ReasonAuthFailed, fmt.Sprintf("no Sentinel of %s answers: %d of %d refuse the controller's login", name, refusing, len(r.o.Snapshot.Sentinels)))
+	}
+	return unknown(v1alpha1.ReasonSentinelsUnreachable, "no Sentinel of "+name+" answers")
 }
 
 // replicasUnknown says which Sentinel does not know the replicas that are in sync; empty where all do.
@@ -183,7 +198,7 @@ func (r *reporter) quorum() finding {
 	quorum := r.o.Snapshot.Quorum(v1alpha1.EffectiveMonitorName(r.o.Valkey))
 	switch {
 	case r.o.Snapshot.SentinelPrimary(v1alpha1.EffectiveMonitorName(r.o.Valkey)).Answered == 0:
-		return unknown(v1alpha1.ReasonSentinelsUnreachable, "no Sentinel of "+set.Name+" answers")
+		return r.unheard()
 	case !quorum.OK:
 		return no(v1alpha1.ReasonNoQuorum, quorum.Message)
 	}

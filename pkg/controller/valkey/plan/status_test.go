@@ -76,6 +76,11 @@ func TestConditions(t *testing.T) {
 				o.Snapshot.Sentinels[i].Reach.Class = topology.ReachTimeout
 			}
 		}), map[string]string{"": "Degraded SentinelsUnreachable", "Ready": "True PrimaryServing", "Monitored": "Unknown SentinelsUnreachable"}},
+		"Sentinels that refuse the login": {given(modeSentinel, 1, func(o *Observed) {
+			for i := range o.Snapshot.Sentinels {
+				o.Snapshot.Sentinels[i].Reach.Class = topology.ReachAuth
+			}
+		}), map[string]string{"": "Degraded AuthFailed", "Monitored": "Unknown AuthFailed", "SentinelQuorumHealthy": "Unknown AuthFailed"}},
 		"too few Sentinels": {given(modeSentinel, 1, func(o *Observed) {
 			o.Snapshot.Sentinels[1].Reach.Class, o.Snapshot.Sentinels[2].Reach.Class = topology.ReachTimeout, topology.ReachTimeout
 		}), map[string]string{"SentinelQuorumHealthy": "False NoQuorum", "Monitored": "True Registered"}},

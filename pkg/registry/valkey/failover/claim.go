@@ -87,8 +87,30 @@ func (e *Executor) finish(ctx context.Context, o order, end *v1alpha1.FailoverRe
 		}
 		// What is on record decides, should the old primary come back as one before the controller has looked.
 		status.Primary, status.PrimaryAddress = end.To, e.Processes.Addresses.Node(valkey.Namespace, end.To)
+		tellNewPrimary(status, end.From, end.To)
 		return true, nil
 	})
+}
+
+// tellNewPrimary puts the new primary where status names the old one as such: what else has changed the controller tells when it has looked.
+func tellNewPrimary(status *v1alpha1.ValkeyStatus, from, to string) {
+	for i := range status.Conditions {
+		if c := &status.Conditions[i]; c.Reason == v1alpha1.ReasonPrimaryServing {
+			c.Message = to + " is primary"
+		}
+	}
+	if status.Reason == v1alpha1.ReasonPrimaryServing {
+		status.Message = to + " is primary"
+	}
+	for i := range status.Members {
+		switch m := &status.Members[i]; m.Node {
+		case from:
+			// Whether it has a link to the new one nobody has looked at.
+			m.Role, m.Synced, m.LinkUp = v1alpha1.RoleReplica, false, false
+		case to:
+			m.Role, m.Synced, m.LinkUp = v1alpha1.RolePrimary, true, false
+		}
+	}
 }
 
 // writeStatus changes the status of the object as it is, and again if it changes meanwhile. change returns false for no write.

@@ -5,15 +5,18 @@ package failover
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/inspect"
+	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/operation"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/live"
 )
@@ -83,6 +86,7 @@ func (e *Executor) run(ctx context.Context, o order) error {
 	}
 	if o.dryRun {
 		status.Phase, status.Message = v1alpha1.OperationPending, losing(decision.Losing)
+		e.warnOfAbsence(ctx, o.valkey, subject.Monitor)
 		return nil
 	}
 	claim, err := e.claim(ctx, o, decision)
@@ -90,7 +94,23 @@ func (e *Executor) run(ctx context.Context, o order) error {
 		return err
 	}
 	// From here on somebody waits for the end of the claim, whether the caller still does or not.
-	return e.act(context.WithoutCancel(ctx), o, subject, request, claim)
+	if err := e.act(context.WithoutCancel(ctx), o, subject, request, claim); err != nil {
+		return err
+	}
+	e.warnOfAbsence(ctx, o.valkey, subject.Monitor)
+	return nil
+}
+
+// warnOfAbsence tells the caller that the write Service does not follow a change of the primary: the controller leads it, and is away.
+func (e *Executor) warnOfAbsence(ctx context.Context, name, monitor string) {
+	if !e.Controller.IsAway(ctx) {
+		return
+	}
+	text := fmt.Sprintf("the controller is away: until it is back, Service %s leads to the old primary", naming.PrimaryService(name))
+	if monitor != "" {
+		text += "; clients that ask the Sentinels find the new one"
+	}
+	warning.AddWarning(ctx, "", text)
 }
 
 // refused tells why, and rather who: whoever has begun since we read the object is the reason for whatever looked amiss.

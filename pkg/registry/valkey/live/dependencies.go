@@ -25,7 +25,15 @@ type Dependencies struct {
 	Clients inspect.Clients
 	// Snapshots has them send their datasets.
 	Snapshots Snapshots
-	Clock     clock.PassiveClock
+	// Controller is who does what is left to do after a request.
+	Controller Controller
+	Clock      clock.PassiveClock
+}
+
+// Controller is the controller as far as others can see it.
+type Controller interface {
+	// IsAway tells whether it is known not to be there. Where that cannot be told it is not away.
+	IsAway(ctx context.Context) bool
 }
 
 // Snapshots has data servers send their datasets; *valkeyclient.Client is one.
