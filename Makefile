@@ -93,8 +93,11 @@ integration: binaries ## The API server behind a real kube-apiserver
 bench: binaries ## Our API server beside a CRD of the same schema, on one kube-apiserver (OBJECTS=5000; PROFILES=dir keeps CPU profiles)
 	@hack/integration.sh -v -count 1 ./test/bench -args -objects $(or $(OBJECTS),5000) -watchers 100 -lists 10 -profiles "$(abspath $(PROFILES))"
 
-bench-data: ## Hand-overs under load, apply to Ready, and a roll with 500 MB, on a cluster of its own (RUNS=10 of each, RUN=regexp)
-	BENCH=1 CLUSTER=$(if $(filter demo,$(CLUSTER)),bench,$(CLUSTER)) hack/e2e.sh
+bench-data: ## Hand-overs under load, apply to Ready, and a roll with 500 MB, on a cluster of its own (RUNS=10 of each, RUN=regexp, MEGABYTES=500)
+	BENCH=1 RUN="$(or $(RUN),HandOver|ApplyToReady|Roll)" CLUSTER=$(if $(filter demo,$(CLUSTER)),bench,$(CLUSTER)) hack/e2e.sh
+
+bench-fleet: ## What many Valkeys cost the controller, idle and changed, on a cluster of its own (INSTANCES=200, LENGTH=60 seconds each)
+	BENCH=1 RUN=TestFleet CLUSTER=$(if $(filter demo,$(CLUSTER)),bench,$(CLUSTER)) hack/e2e.sh
 
 e2e: ## End-to-end tests on a real three-node cluster (CLUSTER=e2e unless set)
 	hack/e2e.sh
@@ -106,4 +109,4 @@ help: ## This help
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_ -]+:.*## / {printf "  %-32s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 FORCE:
-.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench bench-data e2e e2e-ha help FORCE
+.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench bench-data bench-fleet e2e e2e-ha help FORCE

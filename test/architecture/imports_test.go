@@ -57,6 +57,7 @@ var rules = []rule{
 	{"pkg/controller/password", nil, append(slices.Clone(generic), noKube...)},
 	{"pkg/controller/pastcache", nil, generic},
 	{"pkg/controller/metrics", []string{"pkg/apis/valkey/v1alpha1"}, generic},
+	{"pkg/controller/servicemonitor", []string{"pkg/apis/valkey/v1alpha1", "pkg/desired", "pkg/naming"}, generic},
 	{"pkg/controller/valkeynode", controllerImports("valkeynode"), generic},
 	{"pkg/controller/valkey", controllerImports("valkey"), generic},
 	{"pkg/controller/sentinel", controllerImports("sentinel"), generic},

@@ -31,6 +31,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/controller/metrics"
 	"github.com/valkeykube/valkeykube/pkg/controller/sentinel"
+	"github.com/valkeykube/valkeykube/pkg/controller/servicemonitor"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey"
 	valkeyplan "github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkeynode"
@@ -113,6 +114,7 @@ func setup(mgr manager.Manager, options *Options, clients *valkeyclient.Client) 
 	certificates := &valkeydiscovery.Certificates{Secrets: secrets{mgr.GetAPIReader()}}
 	return errors.Join(
 		metrics.Setup(mgr),
+		servicemonitor.Setup(mgr),
 		valkeynode.Setup(mgr, valkeynode.Dependencies{
 			AgentImage: options.AgentImage, DNS: dns, Valkey: clients, Certificates: certificates, Concurrency: options.Concurrency,
 		}),

@@ -31,7 +31,7 @@ func ValkeyWarnings(valkey *Valkey) []string {
 	if spec.Failover.Operator != nil && spec.Failover.Mode != FailoverModeOperator {
 		warnings = append(warnings, warning(path.Child("failover", "operator"), fmt.Sprintf("no effect with failover.mode %s", spec.Failover.Mode)))
 	}
-	warnings = append(warnings, unmadeMonitor(path.Child("exporter"), &spec.Exporter)...)
+	warnings = append(warnings, uselessMonitor(path.Child("exporter"), &spec.Exporter)...)
 	warnings = append(warnings, uselessUsers(path.Child("users"), spec.Users)...)
 	warnings = append(warnings, ignoredDirectives(path.Child("config"), spec.Config, valkeyconf.OwnedByNode)...)
 	if sentinel := spec.Failover.Sentinel; sentinel != nil {
@@ -49,7 +49,7 @@ func ValkeySentinelWarnings(sentinel *ValkeySentinel) []string {
 		warnings = append(warnings, warning(path.Child("replicas"), fmt.Sprintf(
 			"%d Sentinels survive the loss of no more of them than %d do", spec.Replicas, spec.Replicas-1)))
 	}
-	warnings = append(warnings, unmadeMonitor(path.Child("exporter"), &spec.Exporter)...)
+	warnings = append(warnings, uselessMonitor(path.Child("exporter"), &spec.Exporter)...)
 	warnings = append(warnings, uselessUsers(path.Child("users"), spec.Users)...)
 	return append(warnings, ignoredDirectives(path.Child("config"), spec.Config, valkeyconf.OwnedBySentinel)...)
 }
@@ -76,12 +76,12 @@ func UnwiseQuorum(quorum, sentinels int32) string {
 	return ""
 }
 
-// unmadeMonitor says that nobody makes a ServiceMonitor yet.
-func unmadeMonitor(path *field.Path, exporter *ExporterSpec) []string {
-	if !exporter.ServiceMonitor.Enabled {
+// uselessMonitor says of a ServiceMonitor that it would find no exporter.
+func uselessMonitor(path *field.Path, exporter *ExporterSpec) []string {
+	if !exporter.ServiceMonitor.Enabled || exporter.Enabled {
 		return nil
 	}
-	return []string{warning(path.Child("serviceMonitor"), "ignored: no ServiceMonitor is made yet; make one by hand for the port metrics")}
+	return []string{warning(path.Child("serviceMonitor"), "ignored: the exporter is not enabled")}
 }
 
 // uselessUsers are those whom the spec enables and gives neither a password nor leave to do without one: a user in Valkey, and no
