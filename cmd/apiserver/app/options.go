@@ -90,6 +90,7 @@ func NewOptions() *Options {
 		ClusterDomain: "cluster.local",
 		registry:      registry,
 	}
+	enforceQuota(options.Recommended)
 	options.Recommended.SecureServing.BindPort = 8443
 	options.Recommended.SecureServing.ServerCert.CertDirectory = ""
 	options.Recommended.Etcd.DefaultStorageMediaType = "application/vnd.kubernetes.protobuf"

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -18,9 +19,11 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 )
@@ -50,6 +53,8 @@ func TestP10Admission(t *testing.T) {
 	c.awaitAPI(t)
 	t.Run("a Terminating namespace", c.testTerminatingNamespace)
 	t.Run("a ValidatingAdmissionPolicy", c.testPolicy)
+	t.Run("a ResourceQuota", c.testQuota)
+	// These stay, and nobody answers them any more.
 	t.Run("webhooks", c.testWebhooks)
 }
 
@@ -154,4 +159,51 @@ func (c *cluster) testWebhooks(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+func (c *cluster) testQuota(t *testing.T) {
+	const namespace = "counted"
+	hard := corev1.ResourceList{"count/valkeys.valkey.io": resource.MustParse("1"), "count/failoverrequests.valkey.io": resource.MustParse("0")}
+	quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "few"}, Spec: corev1.ResourceQuotaSpec{Hard: hard}}
+	if err := errors.Join(c.client.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}), c.client.Create(t.Context(), quota)); err != nil {
+		t.Fatal(err)
+	}
+	// There is no controller manager here that would count what is there.
+	quota.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: corev1.ResourceList{"count/valkeys.valkey.io": resource.MustParse("0"), "count/failoverrequests.valkey.io": resource.MustParse("0")}}
+	if err := c.client.Status().Update(t.Context(), quota); err != nil {
+		t.Fatal(err)
+	}
+	api := valkeyClient(t, c.admin).ValkeyV1alpha1()
+	counted := &v1alpha1.Valkey{ObjectMeta: metav1.ObjectMeta{Name: "first"}}
+	if _, err := api.Valkeys(namespace).Create(t.Context(), counted, metav1.CreateOptions{}); err != nil {
+		t.Fatalf("what the quota allows: %v", err)
+	}
+	await(t, "what is used", func(ctx context.Context) error {
+		if err := c.client.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
+			return err
+		}
+		if used := quota.Status.Used["count/valkeys.valkey.io"]; used.Value() != 1 {
+			return fmt.Errorf("%s are used", used.String())
+		}
+		return nil
+	})
+	_, err := api.Valkeys(namespace).Create(t.Context(), &v1alpha1.Valkey{ObjectMeta: metav1.ObjectMeta{Name: "second"}}, metav1.CreateOptions{})
+	if want := "exceeded quota: few, requested: count/valkeys.valkey.io=1, used: count/valkeys.valkey.io=1, limited: count/valkeys.valkey.io=1"; !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("one more than the quota: %v", err)
+	}
+	// What is stored nowhere is not counted, and a subresource is no new object.
+	for what, ask := range map[string]func() error{
+		"a FailoverRequest": func() error {
+			_, err := api.FailoverRequests(namespace).Create(t.Context(), &v1alpha1.FailoverRequest{Spec: v1alpha1.FailoverRequestSpec{Valkey: "first"}}, metav1.CreateOptions{})
+			return err
+		},
+		"a failover": func() error {
+			_, err := api.Valkeys(namespace).Failover(t.Context(), "first", &v1alpha1.Failover{}, metav1.CreateOptions{})
+			return err
+		},
+	} {
+		if err := ask(); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "spec.replicas is 0") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }
