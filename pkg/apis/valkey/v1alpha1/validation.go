@@ -43,7 +43,9 @@ func ValidateCustom_ValkeySpec(_ context.Context, _ operation.Operation, path *f
 	errs = append(errs, networkPolicyErrors(path.Child("networking", "networkPolicy"), spec.Networking.NetworkPolicy, old.Networking.NetworkPolicy)...)
 	errs = append(errs, tlsErrors(path.Child("networking", "tls"), spec.Networking.TLS, old.Networking.TLS, portValkey)...)
 	errs = append(errs, imageErrors(path.Child("image"), spec.Image, old.Image)...)
+	errs = append(errs, pullSecretErrors(path.Child("imagePullSecrets"), spec.ImagePullSecrets, old.ImagePullSecrets)...)
 	errs = append(errs, resourceErrors(path.Child("resources"), &spec.Resources, &old.Resources)...)
+	errs = append(errs, schedulingErrors(path.Child("scheduling"), &spec.Scheduling, &old.Scheduling)...)
 	errs = append(errs, exporterErrors(path.Child("exporter"), &spec.Exporter, &old.Exporter)...)
 	errs = append(errs, directiveErrors(path.Child("config"), spec.Config, old.Config)...)
 	errs = append(errs, durationErrors(path.Child("rollingUpdate", "syncTimeout"), spec.RollingUpdate.SyncTimeout, old.RollingUpdate.SyncTimeout)...)
@@ -66,7 +68,9 @@ func ValidateCustom_ValkeySentinelSpec(_ context.Context, _ operation.Operation,
 			metav1validation.LabelSelectorValidationOptions{}, path.Child("valkeySelector"))...)
 	}
 	errs = append(errs, imageErrors(path.Child("image"), spec.Image, old.Image)...)
+	errs = append(errs, pullSecretErrors(path.Child("imagePullSecrets"), spec.ImagePullSecrets, old.ImagePullSecrets)...)
 	errs = append(errs, resourceErrors(path.Child("resources"), &spec.Resources, &old.Resources)...)
+	errs = append(errs, schedulingErrors(path.Child("scheduling"), &spec.Scheduling, &old.Scheduling)...)
 	errs = append(errs, exporterErrors(path.Child("exporter"), &spec.Exporter, &old.Exporter)...)
 	errs = append(errs, directiveErrors(path.Child("config"), spec.Config, old.Config)...)
 	errs = append(errs, networkPolicyErrors(path.Child("networking", "networkPolicy"), spec.Networking.NetworkPolicy, old.Networking.NetworkPolicy)...)
@@ -74,7 +78,9 @@ func ValidateCustom_ValkeySentinelSpec(_ context.Context, _ operation.Operation,
 	errs = append(errs, containerErrors(path.Child("containers"), spec.Containers, old.Containers)...)
 	errs = append(errs, labelErrors(path.Child("podLabels"), spec.PodLabels, old.PodLabels)...)
 	errs = append(errs, annotationErrors(path.Child("podAnnotations"), spec.PodAnnotations, old.PodAnnotations)...)
-	errs = append(errs, capacityErrors(path.Child("persistence", "size"), sentinelVolumeOf(spec.Persistence), sentinelVolumeOf(old.Persistence))...)
+	wanted, before := sentinelVolumeOf(spec.Persistence), sentinelVolumeOf(old.Persistence)
+	errs = append(errs, capacityErrors(path.Child("persistence", "size"), wanted, before)...)
+	errs = append(errs, classErrors(path.Child("persistence", "storageClassName"), wanted, before)...)
 	return errs
 }
 
@@ -92,7 +98,9 @@ func ValidateCustom_ValkeyNodeSpec(_ context.Context, _ operation.Operation, pat
 		errs = append(errs, field.Forbidden(path.Child("persistence"), "not with workloadType Deployment"))
 	}
 	errs = append(errs, imageErrors(path.Child("image"), spec.Image, old.Image)...)
+	errs = append(errs, pullSecretErrors(path.Child("imagePullSecrets"), spec.ImagePullSecrets, old.ImagePullSecrets)...)
 	errs = append(errs, resourceErrors(path.Child("resources"), &spec.Resources, &old.Resources)...)
+	errs = append(errs, schedulingErrors(path.Child("scheduling"), &spec.Scheduling, &old.Scheduling)...)
 	errs = append(errs, exporterErrors(path.Child("exporter"), &spec.Exporter, &old.Exporter)...)
 	errs = append(errs, directiveErrors(path.Child("config"), spec.Config, old.Config)...)
 	errs = append(errs, containerErrors(path.Child("containers"), spec.Containers, old.Containers)...)
@@ -103,7 +111,8 @@ func ValidateCustom_ValkeyNodeSpec(_ context.Context, _ operation.Operation, pat
 
 // ValidateCustom_PersistenceSpec checks what the tags cannot express.
 func ValidateCustom_PersistenceSpec(_ context.Context, _ operation.Operation, path *field.Path, spec, old *PersistenceSpec) field.ErrorList {
-	return capacityErrors(path.Child("size"), volumeOf(spec), volumeOf(old))
+	wanted, before := volumeOf(spec), volumeOf(old)
+	return append(capacityErrors(path.Child("size"), wanted, before), classErrors(path.Child("storageClassName"), wanted, before)...)
 }
 
 func failoverErrors(path *field.Path, failover, old *FailoverSpec) field.ErrorList {

@@ -61,6 +61,18 @@ func className(name *string) string {
 	return fmt.Sprintf("%q", *name)
 }
 
+// classErrors is about the name of a class; empty is a claim without one.
+func classErrors(path *field.Path, wanted, old *volume) field.ErrorList {
+	if wanted == nil || wanted.class == nil {
+		return nil
+	}
+	before := ""
+	if old != nil && old.class != nil {
+		before = *old.class
+	}
+	return objectNameErrors(path, *wanted.class, before)
+}
+
 func capacityErrors(path *field.Path, wanted, old *volume) field.ErrorList {
 	if wanted == nil || wanted.capacity.Sign() > 0 || old != nil && wanted.capacity.Cmp(old.capacity) == 0 {
 		return nil

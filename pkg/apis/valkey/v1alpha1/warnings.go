@@ -50,6 +50,10 @@ func ValkeySentinelWarnings(sentinel *ValkeySentinel) []string {
 			"%d Sentinels survive the loss of no more of them than %d do", spec.Replicas, spec.Replicas-1)))
 	}
 	warnings = append(warnings, uselessMonitor(path.Child("exporter"), &spec.Exporter)...)
+	// Elsewhere in Kubernetes an empty selector selects everything.
+	if selector := spec.ValkeySelector; selector != nil && len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0 {
+		warnings = append(warnings, warning(path.Child("valkeySelector"), "empty, and selects nothing: name labels that the Valkeys have"))
+	}
 	warnings = append(warnings, uselessUsers(path.Child("users"), spec.Users)...)
 	return append(warnings, ignoredDirectives(path.Child("config"), spec.Config, valkeyconf.OwnedBySentinel)...)
 }
