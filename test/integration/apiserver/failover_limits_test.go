@@ -108,6 +108,17 @@ func TestFailoverOfWhatIsGoing(t *testing.T) {
 	expect(t, err, http.StatusConflict, "Terminating", "it is being deleted")
 }
 
+func TestFailoverOfAPrimaryAlone(t *testing.T) {
+	const namespace = "failover-alone"
+	valkey := &v1alpha1.Valkey{ObjectMeta: metav1.ObjectMeta{Name: "cache"}}
+	if _, err := shared.client.ValkeyV1alpha1().Valkeys(namespace).Create(t.Context(), valkey, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := failoverOnce(t, namespace)
+	// Not 429: the same request would never be granted.
+	expect(t, err, http.StatusConflict, "NoReplicas", "spec.replicas is 0")
+}
+
 func TestFailoverThroughASentinelThatCannotTellWhat(t *testing.T) {
 	const namespace = "failover-which"
 	makeObjects(t, namespace, v1alpha1.FailoverModeSentinel, 1, 3)

@@ -33,6 +33,8 @@ const (
 	CauseTerminating metav1.CauseType = "Terminating"
 	// CausePrecondition: a precondition of the caller does not hold.
 	CausePrecondition metav1.CauseType = "PreconditionFailed"
+	// CauseNoReplicas: the Valkey is to have no replicas.
+	CauseNoReplicas metav1.CauseType = "NoReplicas"
 	// CauseNotMonitored: the ValkeySentinel monitors nothing, or the Valkey is monitored by none.
 	CauseNotMonitored metav1.CauseType = "NotMonitored"
 )

@@ -47,6 +47,8 @@ func (o order) mayBegin(valkey *v1alpha1.Valkey, now time.Time) error {
 		return preconditionFailed(valkeys, o.valkey, "resourceVersion", o.resourceVersion, valkey.ResourceVersion)
 	case valkey.DeletionTimestamp != nil:
 		return conflict(valkeys, o.valkey, CauseTerminating, "it is being deleted")
+	case valkey.Spec.Replicas == 0:
+		return conflict(valkeys, o.valkey, CauseNoReplicas, "spec.replicas is 0, so that nobody could take over: ask again when there is a replica")
 	}
 	if claim := holds(&valkey.Status, now); claim != nil {
 		return claimed(o.valkey, claim)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -36,11 +37,12 @@ type ScaleREST struct {
 	store *genericregistry.Store
 	// view shows a stored object as a Scalable that writes into it.
 	view func(runtime.Object) (Scalable, error)
+	rest.TableConvertor
 }
 
 // NewScaleREST makes the scale endpoint over a kind's store.
 func NewScaleREST(store *genericregistry.Store, view func(runtime.Object) (Scalable, error)) *ScaleREST {
-	return &ScaleREST{store: store, view: view}
+	return &ScaleREST{store: store, view: view, TableConvertor: scaleTable(clock.RealClock{})}
 }
 
 var (
@@ -99,11 +101,6 @@ func (r *ScaleREST) Update(ctx context.Context, name string, object rest.Updated
 	}
 	scale, err := r.scale(stored)
 	return scale, false, err
-}
-
-// ConvertToTable prints a Scale with its name and age.
-func (r *ScaleREST) ConvertToTable(ctx context.Context, object, options runtime.Object) (*metav1.Table, error) {
-	return rest.NewDefaultTableConvertor(r.store.DefaultQualifiedResource).ConvertToTable(ctx, object, options)
 }
 
 func (r *ScaleREST) scale(object runtime.Object) (*autoscalingv1.Scale, error) {

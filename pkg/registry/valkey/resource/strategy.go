@@ -5,11 +5,9 @@ package resource
 
 import (
 	"context"
-	"fmt"
 	"maps"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -35,7 +33,7 @@ type StatusStrategy[O Object, S, T any] struct {
 
 // NewStrategy makes the strategy of a kind's main endpoint. The scheme must know the group.
 func NewStrategy[O Object, S, T any](scheme *runtime.Scheme, kind Kind[O, S, T]) Strategy[O, S, T] {
-	return Strategy[O, S, T]{rest.DeclarativeValidation{Scheme: scheme}, names.SimpleNameGenerator, kind}
+	return Strategy[O, S, T]{rest.DeclarativeValidation{Scheme: scheme}, drawnNames{kind.LongestName}, kind}
 }
 
 var (
@@ -161,19 +159,4 @@ func resetFields(paths ...string) map[fieldpath.APIVersion]*fieldpath.Set {
 		set.Insert(fieldpath.MakePathOrDie(path))
 	}
 	return map[fieldpath.APIVersion]*fieldpath.Set{fieldpath.APIVersion(v1alpha1.SchemeGroupVersion.String()): set}
-}
-
-// nameErrors checks that a name, put into those of an object's children, leaves them DNS labels.
-func nameErrors(name string, longest int) field.ErrorList {
-	var errs field.ErrorList
-	path := field.NewPath("metadata", "name")
-	if len(name) > longest {
-		errs = append(errs, field.Invalid(path, name, fmt.Sprintf(
-			"must be no more than %d characters, so that the names of what is made for it are DNS labels; it has %d", longest, len(name))))
-		return errs
-	}
-	for _, message := range apivalidation.NameIsDNSLabel(name, false) {
-		errs = append(errs, field.Invalid(path, name, message))
-	}
-	return errs
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -110,6 +111,20 @@ func AgeColumn[O interface {
 }]() Column[O] {
 	return Column[O]{Name: "Age", Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"], Cell: func(object O, now time.Time) any {
 		return Age(object.GetCreationTimestamp(), now)
+	}}
+}
+
+// scaleTable prints a Scale as that of a built-in kind is printed.
+func scaleTable(now clock.PassiveClock) rest.TableConvertor {
+	count := func(of func(*autoscalingv1.Scale) int32) func(*autoscalingv1.Scale, time.Time) any {
+		return func(scale *autoscalingv1.Scale, _ time.Time) any { return int64(of(scale)) }
+	}
+	return Table[*autoscalingv1.Scale]{Clock: now, Columns: []Column[*autoscalingv1.Scale]{
+		{Name: "Desired", Type: "integer", Description: autoscalingv1.ScaleSpec{}.SwaggerDoc()["replicas"],
+			Cell: count(func(scale *autoscalingv1.Scale) int32 { return scale.Spec.Replicas })},
+		{Name: "Available", Type: "integer", Description: autoscalingv1.ScaleStatus{}.SwaggerDoc()["replicas"],
+			Cell: count(func(scale *autoscalingv1.Scale) int32 { return scale.Status.Replicas })},
+		AgeColumn[*autoscalingv1.Scale](),
 	}}
 }
 

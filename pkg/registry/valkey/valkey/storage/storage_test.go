@@ -169,6 +169,19 @@ func TestFieldSelectors(t *testing.T) {
 	}
 }
 
+func TestDrawnNamesLeaveRoomForThoseOfTheChildren(t *testing.T) {
+	storage := newStorage(t)
+	for prefix, want := range map[string]string{
+		"short-": "short-", strings.Repeat("n", 60): strings.Repeat("n", naming.MaxValkeyName-5),
+	} {
+		object := valid()
+		object.Name, object.GenerateName = "", prefix
+		if name := create(t, storage, object).Name; len(name) != len(want)+5 || !strings.HasPrefix(name, want) {
+			t.Errorf("from %q: %q", prefix, name)
+		}
+	}
+}
+
 func TestScale(t *testing.T) {
 	storage := newStorage(t)
 	created := create(t, storage, valid())
@@ -183,6 +196,14 @@ func TestScale(t *testing.T) {
 	scale := got.(*autoscalingv1.Scale)
 	if scale.Spec.Replicas != 2 || scale.Status.Replicas != 2 || scale.Status.Selector != "a=b" {
 		t.Errorf("got %+v: the primary must not count as a replica", scale)
+	}
+	table, err := storage.Scale.ConvertToTable(ctx, scale, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As kubectl get deployment --subresource=scale prints it.
+	if cells := table.Rows[0].Cells; len(table.ColumnDefinitions) != 4 || table.ColumnDefinitions[1].Name != "Desired" || cells[0] != "cache" || cells[1] != int64(2) || cells[2] != int64(2) {
+		t.Errorf("the table is %+v", table)
 	}
 
 	scale.Spec.Replicas = 4
