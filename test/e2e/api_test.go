@@ -52,6 +52,7 @@ func TestAPI(t *testing.T) {
 		{"explain (P8)", explained},
 		{"server-side apply (P9)", serverSideApply},
 		{"policies and namespaces that end (P10)", admission},
+		{"a ResourceQuota holds", quotaHolds},
 		{"view and edit (P13)", viewAndEdit},
 	} {
 		t.Run(step.name, func(t *testing.T) {
@@ -256,6 +257,23 @@ func admission(t *testing.T, s *framework.Set) {
 	framework.Kubectl(t, "patch", "configmap", "kept", "-n", ending.Name, "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
 }
 
+// quotaHolds with the cluster's own controller counting what there is: the one Valkey of this namespace.
+func quotaHolds(t *testing.T, s *framework.Set) {
+	framework.Kubectl(t, "create", "quota", "few", "-n", s.Namespace, "--hard=count/valkeys.valkey.io=1")
+	t.Cleanup(func() { framework.Kubectl(t, "delete", "quota", "few", "-n", s.Namespace) })
+	const another = "{apiVersion: valkey.io/v1alpha1, kind: Valkey, metadata: {name: another}, spec: {}}"
+	framework.Eventually(t, time.Minute, "the quota holds", func() error {
+		out, err := framework.TryKubectl(t, another, "create", "-n", s.Namespace, "--dry-run=server", "-f", "-")
+		if err == nil {
+			return errors.New(out)
+		}
+		if !strings.Contains(err.Error(), "exceeded quota: few, requested: count/valkeys.valkey.io=1, used: count/valkeys.valkey.io=1") {
+			return err
+		}
+		return nil
+	})
+}
+
 func viewAndEdit(t *testing.T, s *framework.Set) {
 	for _, role := range []string{"view", "edit"} {
 		framework.Kubectl(t, "create", "rolebinding", role, "-n", s.Namespace, "--clusterrole="+role, "--user="+role)
@@ -278,5 +296,13 @@ func viewAndEdit(t *testing.T, s *framework.Set) {
 	if out, err := framework.TryKubectl(t, "{}", as("edit", "create", "--raw", failover, "-f", "-")...); err != nil || !strings.Contains(out, "Pending") {
 		t.Errorf("%s: %v", out, err)
 	}
+	// kubectl would ask for CustomResourceDefinitions first, as for every kind that can only be created, and users may not list those.
+	manifest := fmt.Sprintf("{apiVersion: valkey.io/v1alpha1, kind: FailoverRequest, metadata: {name: move}, spec: {valkey: %s}}", s.Name)
+	request := []string{"create", "--validate=false", "--dry-run=server", "-f", "-", "-o", "jsonpath={.status.phase}"}
+	refused(t, manifest, as("view", request...), "Forbidden")
+	if out, err := framework.TryKubectl(t, manifest, as("edit", request...)...); err != nil || out != "Pending" {
+		t.Errorf("%q: %v", out, err)
+	}
+	refused(t, strings.Replace(manifest, "valkey: ", "valky: ", 1), as("edit", request...), "unknown field")
 	refused(t, "", as("nobody", "get", "valkeys"), "Forbidden")
 }
