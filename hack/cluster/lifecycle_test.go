@@ -240,7 +240,7 @@ func TestDaemonsComeBack(t *testing.T) {
 	settle(t)
 	run(t, "up", "--name", trial)
 	for _, daemon := range []string{"kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler", "forwarder",
-		"local-volume-provisioner", "node-1.containerd", "node-1.kubelet", "node-1.kube-proxy"} {
+		"local-volume-provisioner", "node-1.containerd", "node-1.kubelet", "node-1.kube-proxy", "node-1.netpol"} {
 		run(t, "restart", daemon, "--kill", "--name", trial)
 	}
 	kill(t, "supervisor")

@@ -16,6 +16,8 @@ const (
 	KubernetesVersion = "v1.37.2"
 	EtcdVersion       = "v3.7.0"
 	CoreDNSVersion    = "v1.15.0"
+	// PolicyVersion is kube-router's, of which the enforcer of network policies is a part.
+	PolicyVersion = "v2.1.0"
 	// PauseVersion counts the changes of the pause program.
 	PauseVersion = "v1"
 )
@@ -51,6 +53,11 @@ func (c Cache) CoreDNS() string {
 	return filepath.Join(c.Dir, "bin", "coredns-"+CoreDNSVersion, "coredns")
 }
 
+// Policy is the path of the enforcer of network policies.
+func (c Cache) Policy() string {
+	return filepath.Join(c.Dir, "bin", "netpol-"+PolicyVersion, "netpol")
+}
+
 // Pause is the path of the program that holds a pod's namespaces.
 func (c Cache) Pause() string { return filepath.Join(c.Dir, "bin", "pause-"+PauseVersion, "pause") }
 
@@ -68,6 +75,9 @@ func (c Cache) Valkey(version string) string { return c.Unpacked(filepath.Join("
 
 // Exporter is the root file system that holds the metrics exporter.
 func (c Cache) Exporter() string { return c.Unpacked(exporterSet) }
+
+// Firewall is the folder of iptables and ipset, which run on any machine.
+func (c Cache) Firewall() string { return filepath.Join(c.Unpacked(firewallSet), "bin") }
 
 // lock serialises the makers of one thing over all processes; the lock is dropped when its holder dies.
 func (c Cache) lock(name string) (release func(), err error) {

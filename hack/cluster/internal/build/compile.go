@@ -33,6 +33,7 @@ func (c Cache) programs() []compiled {
 		{name: "pause", module: ".", pkg: "./pause", target: c.Pause()},
 		{name: "etcd", module: "etcd", pkg: "go.etcd.io/etcd/server/v3", target: c.Etcd(), note: "about 2 min the first time"},
 		{name: "coredns", module: "coredns", pkg: ".", target: c.CoreDNS(), note: "about 2 min the first time"},
+		{name: "netpol", module: "netpol", pkg: ".", target: c.Policy(), note: "about 2 min the first time"},
 	}
 	notes := map[string]string{"kube-apiserver": "about 10 min the first time", "kubelet": "about 3 min the first time"}
 	for _, name := range []string{"kube-apiserver", "kubectl", "kube-scheduler", "kube-controller-manager", "kube-proxy", "kubelet"} {

@@ -16,6 +16,7 @@ const (
 	runtimeSet  = "containerd"
 	cniSet      = "cni"
 	exporterSet = "exporter"
+	firewallSet = "firewall"
 )
 
 // debianSet is a folder of unpacked Debian packages.
@@ -41,6 +42,7 @@ func debianSets() []debianSet {
 		{name: runtimeSet, suite: "sid", packages: []string{"containerd"}, proof: "usr/bin/containerd"},
 		{name: cniSet, suite: "bookworm", packages: []string{"containernetworking-plugins"}, proof: "usr/lib/cni/ptp"},
 		{name: exporterSet, suite: "trixie", packages: []string{"prometheus-redis-exporter"}, proof: "usr/bin/prometheus-redis-exporter", libraries: true},
+		{name: firewallSet, suite: "bookworm", packages: []string{"iptables", "ipset"}, proof: "usr/sbin/ipset", libraries: true},
 	}
 }
 
@@ -81,6 +83,11 @@ func (c Cache) unpack(set debianSet) error {
 	}
 	if version, ok := strings.CutPrefix(set.name, "valkey/"); ok {
 		if err := finishValkey(tmp, target, version); err != nil {
+			return err
+		}
+	}
+	if set.name == firewallSet {
+		if err := finishFirewall(tmp, target); err != nil {
 			return err
 		}
 	}

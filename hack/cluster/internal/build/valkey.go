@@ -35,7 +35,7 @@ func finishValkey(root, final, version string) error {
 		return err
 	}
 	for _, program := range append([]string{"valkey-cli", "valkey-benchmark"}, valkeyPrograms...) {
-		text, err := wrapper(root, final, program)
+		text, err := wrapper(root, final, filepath.Join("usr", "bin", program))
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func finishValkey(root, final, version string) error {
 	return checkValkey(root, version)
 }
 
-// wrapper renders a shell script that starts a program of root, once that is called final.
+// wrapper renders a shell script that starts a program of root, by its path there, once root is called final.
 func wrapper(root, final, program string) (string, error) {
 	loader, err := findLoader(root)
 	if err != nil {
@@ -57,7 +57,7 @@ func wrapper(root, final, program string) (string, error) {
 		path = append(path, filepath.Join(final, dir))
 	}
 	return fmt.Sprintf("#!/bin/sh\n# Runs the unpacked Debian package with the libraries of its own suite.\nexec %s --library-path %s --argv0 %s %s \"$@\"\n",
-		filepath.Join(final, loader), strings.Join(path, ":"), program, filepath.Join(final, "usr", "bin", program)), nil
+		filepath.Join(final, loader), strings.Join(path, ":"), filepath.Base(program), filepath.Join(final, program)), nil
 }
 
 // findLoader returns the dynamic loader's path below root.

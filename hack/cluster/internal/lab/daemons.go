@@ -55,8 +55,10 @@ func containerdOf(node plan.Node) string { return node.Name + ".containerd" }
 func kubeletOf(node plan.Node) string    { return node.Name + ".kubelet" }
 func proxyOf(node plan.Node) string      { return node.Name + ".kube-proxy" }
 
+func policyOf(node plan.Node) string { return node.Name + ".netpol" }
+
 func nodeDaemons(node plan.Node) []string {
-	return []string{kubeletOf(node), proxyOf(node), containerdOf(node)}
+	return []string{kubeletOf(node), proxyOf(node), policyOf(node), containerdOf(node)}
 }
 
 // containerd is a node's container runtime.
@@ -84,6 +86,16 @@ func (l *Lab) proxy(node plan.Node) (state.Daemon, error) {
 	rev, err := revision(config)
 	return state.Daemon{Name: proxyOf(node), Node: node.Name, Netns: node.Netns, Revision: rev,
 		Args: []string{l.cache.Kubernetes("kube-proxy"), "--config", config}}, err
+}
+
+// policy enforces network policies on a node. Like kube-proxy it needs the node's address, so the node must be registered.
+func (l *Lab) policy(node plan.Node) (state.Daemon, error) {
+	kubeconfig := l.kubeconfigPath("policy")
+	rev, err := revision(kubeconfig)
+	return state.Daemon{Name: policyOf(node), Node: node.Name, Netns: node.Netns, Revision: rev,
+		Args: render.PolicyArgs(node, l.cache.Policy(), kubeconfig),
+		// It looks for iptables and ipset there.
+		Env: []string{"PATH=" + l.cache.Firewall() + ":/usr/sbin:/usr/bin:/sbin:/bin"}}, err
 }
 
 // want writes down daemons and has the supervisor make them so.

@@ -115,7 +115,7 @@ func (l *Lab) StartNode(ctx context.Context, name string) error {
 		return err
 	}
 	var daemons []state.Daemon
-	for _, daemon := range []func(plan.Node) (state.Daemon, error){l.containerd, l.kubelet, l.proxy} {
+	for _, daemon := range []func(plan.Node) (state.Daemon, error){l.containerd, l.kubelet, l.proxy, l.policy} {
 		wanted, err := daemon(node)
 		if err != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 const (
 	adminUser       = "kubernetes-admin"
 	provisionerUser = "valkeykube:local-volume-provisioner"
+	policyUser      = "valkeykube:netpol"
 )
 
 // ensureCertificates makes what is missing.
@@ -44,6 +45,7 @@ func (l *Lab) ensureCertificates() error {
 		{Name: "scheduler", User: "system:kube-scheduler"},
 		{Name: "proxy", User: "system:kube-proxy"},
 		{Name: "provisioner", User: provisionerUser},
+		{Name: "policy", User: policyUser},
 	}
 	for _, node := range c.Nodes {
 		certificates = append(certificates,
@@ -68,7 +70,7 @@ func (l *Lab) ensureFiles() error {
 	if err := l.writeKubeconfig(c.Kubeconfig(), "https://"+c.Forwarder(), "admin"); err != nil {
 		return err
 	}
-	for _, name := range []string{"controller-manager", "scheduler", "proxy", "provisioner"} {
+	for _, name := range []string{"controller-manager", "scheduler", "proxy", "provisioner", "policy"} {
 		if err := l.writeKubeconfig(l.kubeconfigPath(name), c.Server(), name); err != nil {
 			return err
 		}

@@ -131,7 +131,7 @@ func (l *Lab) startClients(context.Context) error {
 	return l.want(wanted...)
 }
 
-// waitForRegistration waits for the nodes and then starts their kube-proxies.
+// waitForRegistration waits for the nodes and then starts what needs to know their addresses.
 func (l *Lab) waitForRegistration(ctx context.Context) error {
 	if err := l.await(ctx, registered(l.cluster.Nodes)); err != nil {
 		return err
@@ -141,7 +141,11 @@ func (l *Lab) waitForRegistration(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := l.want(proxy); err != nil {
+		policy, err := l.policy(node)
+		if err != nil {
+			return err
+		}
+		if err := l.want(proxy, policy); err != nil {
 			return err
 		}
 	}

@@ -188,3 +188,13 @@ conntrack: {maxPerCore: 0, min: 0}
 nodePortAddresses: [primary]
 `, node.Name, c.PodRange(), kubeconfig)
 }
+
+// PolicyArgs is the command line of a node's enforcer of network policies.
+func PolicyArgs(node plan.Node, binary, kubeconfig string) []string {
+	return []string{
+		binary,
+		"--kubeconfig=" + kubeconfig,
+		"--hostname-override=" + node.Name,
+		"--service-cluster-ip-range=" + plan.ServiceRange,
+	}
+}

@@ -51,6 +51,7 @@ func TestGolden(t *testing.T) {
 		"kube-apiserver":          lines(APIServer(c, "/bin/kube-apiserver", files)),
 		"kube-controller-manager": lines(ControllerManager(c, "/bin/kube-controller-manager", "/etc/cm.kubeconfig", files)),
 		"kube-scheduler":          lines(Scheduler("/bin/kube-scheduler", "/etc/s.kubeconfig")),
+		"netpol":                  lines(PolicyArgs(node, "/bin/netpol", "/etc/policy.kubeconfig")),
 		"kubelet":                 lines(KubeletArgs(node, "/bin/kubelet", "/etc/node-2.kubeconfig")),
 	} {
 		t.Run(name, func(t *testing.T) {
