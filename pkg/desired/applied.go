@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -16,6 +17,7 @@ import (
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	discoveryv1ac "k8s.io/client-go/applyconfigurations/discovery/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
 	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
 
@@ -56,6 +58,8 @@ func extracted(live runtime.Object) (runtime.ApplyConfiguration, error) {
 		return corev1ac.ExtractPersistentVolumeClaim(object, manager)
 	case *policyv1.PodDisruptionBudget:
 		return policyv1ac.ExtractPodDisruptionBudget(object, manager)
+	case *networkingv1.NetworkPolicy:
+		return networkingv1ac.ExtractNetworkPolicy(object, manager)
 	case *discoveryv1.EndpointSlice:
 		return discoveryv1ac.ExtractEndpointSlice(object, manager)
 	case *rbacv1.Role:

@@ -65,6 +65,9 @@ func ServerConfigMap(valkey string) string { return nodePrefix + valkey }
 // ValkeyPDB is the PodDisruptionBudget of a Valkey.
 func ValkeyPDB(valkey string) string { return nodePrefix + valkey }
 
+// ValkeyNetworkPolicy is the NetworkPolicy of a Valkey.
+func ValkeyNetworkPolicy(valkey string) string { return nodePrefix + valkey }
+
 // ACLSecret holds the ACL file of a Valkey's servers.
 func ACLSecret(valkey string) string { return "internal-" + valkey + "-acl" }
 
@@ -101,7 +104,7 @@ func NodeHost(node, namespace, clusterDomain string) string {
 
 // Of a ValkeySentinel.
 
-// SentinelWorkload is the StatefulSet, headless Service, and PodDisruptionBudget of a ValkeySentinel.
+// SentinelWorkload is the StatefulSet, headless Service, PodDisruptionBudget and NetworkPolicy of a ValkeySentinel.
 func SentinelWorkload(sentinel string) string { return sentinelPrefix + sentinel }
 
 // SentinelPod is the Sentinel pod with this index.

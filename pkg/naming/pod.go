@@ -114,6 +114,9 @@ const (
 	APIServerService        = "valkey-apiserver"
 	APIServerCertSecret     = "valkey-apiserver-serving-cert"
 	APIServiceName          = "v1alpha1.valkey.io"
+	// ControllerName and APIServerName are the label LabelName of the installation's own pods.
+	ControllerName = "valkey-controller"
+	APIServerName  = "valkey-apiserver"
 	// FieldManager writes everything the controller applies.
 	FieldManager = "valkey-controller"
 )

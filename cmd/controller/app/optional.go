@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,13 +22,13 @@ import (
 const askAgain = time.Minute
 
 // newInformer is an informer that, for kinds which the product can do without, takes a missing right for an empty list. Otherwise its cache
-// would never fill, and no controller would ever start, for want of a right on budgets.
+// would never fill, and no controller would ever start, for want of a right on budgets or network policies.
 func newInformer(from toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-	if _, isBudget := example.(*policyv1.PodDisruptionBudget); isBudget {
-		from = &optional{
-			lister: toolscache.ToListerWatcherWithContext(from), kind: "PodDisruptionBudget",
-			empty: &policyv1.PodDisruptionBudgetList{ListMeta: metav1.ListMeta{ResourceVersion: "0"}},
-		}
+	switch none := (metav1.ListMeta{ResourceVersion: "0"}); example.(type) {
+	case *policyv1.PodDisruptionBudget:
+		from = without(from, "PodDisruptionBudget", &policyv1.PodDisruptionBudgetList{ListMeta: none})
+	case *networkingv1.NetworkPolicy:
+		from = without(from, "NetworkPolicy", &networkingv1.NetworkPolicyList{ListMeta: none})
 	}
 	return toolscache.NewSharedIndexInformer(from, example, resync, indexers)
 }
@@ -38,6 +39,10 @@ type optional struct {
 	kind   string
 	empty  runtime.Object
 	told   sync.Once
+}
+
+func without(from toolscache.ListerWatcher, kind string, empty runtime.Object) *optional {
+	return &optional{lister: toolscache.ToListerWatcherWithContext(from), kind: kind, empty: empty}
 }
 
 // IsWatchListSemanticsUnSupported keeps the reflector from listing by a watch, which it could not tell from one that is forbidden.

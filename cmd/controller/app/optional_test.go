@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,10 +35,14 @@ func synced(t *testing.T, err error, example runtime.Object, patience time.Durat
 	return toolscache.WaitForCacheSync(ctx.Done(), informer.HasSynced)
 }
 
-func TestAMissingRightOnBudgetsKeepsNoControllerFromStarting(t *testing.T) {
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}, "", errors.New("no"))
-	if !synced(t, forbidden, &policyv1.PodDisruptionBudget{}, 10*time.Second) {
-		t.Error("the cache of budgets waits for a right that nobody grants")
+func TestAMissingRightOnWhatCanBeDoneWithoutKeepsNoControllerFromStarting(t *testing.T) {
+	for resource, example := range map[string]runtime.Object{
+		"poddisruptionbudgets": &policyv1.PodDisruptionBudget{}, "networkpolicies": &networkingv1.NetworkPolicy{},
+	} {
+		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("no"))
+		if !synced(t, forbidden, example, 10*time.Second) {
+			t.Errorf("the cache of %s waits for a right that nobody grants", resource)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,7 +62,7 @@ func cacheOptions() cache.Options {
 	for _, kind := range []client.Object{
 		&corev1.Pod{}, &corev1.Service{}, &corev1.ConfigMap{}, &corev1.Secret{}, &corev1.PersistentVolumeClaim{},
 		&appsv1.StatefulSet{}, &appsv1.Deployment{},
-		&policyv1.PodDisruptionBudget{}, &discoveryv1.EndpointSlice{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
+		&policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{}, &discoveryv1.EndpointSlice{}, &rbacv1.Role{}, &rbacv1.RoleBinding{},
 	} {
 		byObject[kind] = ours
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -84,8 +85,11 @@ func (r *reconciler) change(ctx context.Context, o observation, action plan.Acti
 	case plan.GeneratePasswords:
 		return r.generatePasswords(ctx, o, action)
 	case plan.Delete:
-		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: o.Set.Namespace, Name: action.Name}}
-		return r.remove(ctx, budget, action.UID)
+		meta := metav1.ObjectMeta{Namespace: o.Set.Namespace, Name: action.Name}
+		if action.Kind == plan.KindNetworkPolicy {
+			return r.remove(ctx, &networkingv1.NetworkPolicy{ObjectMeta: meta}, action.UID)
+		}
+		return r.remove(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: meta}, action.UID)
 	case plan.ReplacePod:
 		return r.remove(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.Set.Namespace, Name: action.Name}}, action.UID)
 	default:

@@ -11,6 +11,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -47,7 +48,7 @@ type Dependencies struct {
 	AgentImage string
 	// DNS of the cluster, for the agents' resolvers.
 	DNS boot.DNS
-	// SystemNamespace is where the API server runs.
+	// SystemNamespace is where the controller and the API server run.
 	SystemNamespace string
 	// Valkey talks to servers and Sentinels; *valkeyclient.Client does.
 	Valkey inspect.Clients
@@ -87,6 +88,7 @@ func Setup(mgr ctrl.Manager, deps Dependencies) error {
 		Watches(&appsv1.StatefulSet{}, ofSet).
 		Watches(&corev1.Service{}, ofSet).
 		Watches(&policyv1.PodDisruptionBudget{}, ofSet).
+		Watches(&networkingv1.NetworkPolicy{}, ofSet).
 		Watches(&rbacv1.Role{}, ofSet).
 		Watches(&rbacv1.RoleBinding{}, ofSet).
 		Watches(&corev1.Pod{}, ofSet).

@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -70,15 +71,16 @@ func (r *reconciler) observeObjects(ctx context.Context, o *observation) error {
 	look := r.children(o.Set.Namespace)
 	workload, access := naming.SentinelWorkload(o.Set.Name), naming.SentinelAPIServerRole(o.Set.Name)
 	o.Objects = plan.Objects{
-		Passwords:   pastcache.Get(ctx, look, naming.SentinelPasswordsSecret(o.Set.Name), &corev1.Secret{}),
-		Boot:        pastcache.Get(ctx, look, naming.SentinelBootSecret(o.Set.Name), &corev1.Secret{}),
-		Service:     pastcache.Get(ctx, look, workload, &corev1.Service{}),
-		Workload:    pastcache.Get(ctx, look, workload, &appsv1.StatefulSet{}),
-		Role:        pastcache.Get(ctx, look, access, &rbacv1.Role{}),
-		RoleBinding: pastcache.Get(ctx, look, access, &rbacv1.RoleBinding{}),
-		Budget:      pastcache.GetIfAllowed(ctx, look, workload, &policyv1.PodDisruptionBudget{}),
-		Pods:        map[string]*corev1.Pod{},
-		UserSecrets: map[string]*corev1.Secret{},
+		Passwords:     pastcache.Get(ctx, look, naming.SentinelPasswordsSecret(o.Set.Name), &corev1.Secret{}),
+		Boot:          pastcache.Get(ctx, look, naming.SentinelBootSecret(o.Set.Name), &corev1.Secret{}),
+		Service:       pastcache.Get(ctx, look, workload, &corev1.Service{}),
+		Workload:      pastcache.Get(ctx, look, workload, &appsv1.StatefulSet{}),
+		Role:          pastcache.Get(ctx, look, access, &rbacv1.Role{}),
+		RoleBinding:   pastcache.Get(ctx, look, access, &rbacv1.RoleBinding{}),
+		Budget:        pastcache.GetIfAllowed(ctx, look, workload, &policyv1.PodDisruptionBudget{}),
+		NetworkPolicy: r.networkPolicy(ctx, look, o.Set),
+		Pods:          map[string]*corev1.Pod{},
+		UserSecrets:   map[string]*corev1.Secret{},
 	}
 	o.Noted = plan.NotedSettings(o.Set, o.Objects.Boot)
 	for i := range o.Set.Spec.Users {
@@ -101,6 +103,15 @@ func (r *reconciler) observeObjects(ctx context.Context, o *observation) error {
 		}
 	}
 	return nil
+}
+
+// networkPolicy is the one of the set, or of somebody else under its name. Where none is wanted nobody else's matters, and only the cache is
+// asked: most sets have none, and would otherwise cost a request each pass.
+func (r *reconciler) networkPolicy(ctx context.Context, look *pastcache.Look, set *v1alpha1.ValkeySentinel) *networkingv1.NetworkPolicy {
+	if wanted := set.Spec.Networking.NetworkPolicy; wanted == nil || !wanted.Enabled {
+		look = &pastcache.Look{Cache: r.client, API: r.client, Namespace: set.Namespace}
+	}
+	return pastcache.GetIfAllowed(ctx, look, naming.SentinelWorkload(set.Name), &networkingv1.NetworkPolicy{})
 }
 
 // isControlledBy tells whether the pod is one of the workload's, and not one of somebody else's with the same labels.

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,6 +73,8 @@ func blank(kind plan.Kind) client.Object {
 		return &discoveryv1.EndpointSlice{}
 	case plan.KindBudget:
 		return &policyv1.PodDisruptionBudget{}
+	case plan.KindNetworkPolicy:
+		return &networkingv1.NetworkPolicy{}
 	case plan.KindRole:
 		return &rbacv1.Role{}
 	case plan.KindRoleBinding:

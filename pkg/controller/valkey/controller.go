@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -105,6 +106,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Service{}, owned).
 		Watches(&discoveryv1.EndpointSlice{}, owned).
 		Watches(&policyv1.PodDisruptionBudget{}, owned).
+		Watches(&networkingv1.NetworkPolicy{}, owned).
 		Watches(&rbacv1.Role{}, owned).
 		Watches(&rbacv1.RoleBinding{}, owned).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(valkeyOfPod)).

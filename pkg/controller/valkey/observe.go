@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -76,6 +77,7 @@ func (r *reconciler) observeObjects(ctx context.Context, l *look) error {
 	objects.Replicas = get(ctx, &cache, naming.ReplicasService(name), &corev1.Service{})
 	objects.Endpoints = get(ctx, &cache, naming.PrimaryEndpointSlice(name), &discoveryv1.EndpointSlice{})
 	objects.Budget = get(ctx, &cache, naming.ValkeyPDB(name), &policyv1.PodDisruptionBudget{})
+	objects.NetworkPolicy = get(ctx, &cache, naming.ValkeyNetworkPolicy(name), &networkingv1.NetworkPolicy{})
 	objects.Role = get(ctx, &cache, naming.APIServerRole(name), &rbacv1.Role{})
 	objects.RoleBinding = get(ctx, &cache, naming.APIServerRole(name), &rbacv1.RoleBinding{})
 	if cache.err != nil {

@@ -24,7 +24,7 @@ func (l *look) digest() string {
 	objects := l.Objects
 	for _, object := range []client.Object{
 		objects.Passwords, objects.PasswordsCopy, objects.ACL, objects.Config, objects.Service, objects.Primary, objects.Replicas, objects.Endpoints, objects.Budget,
-		objects.Role, objects.RoleBinding, l.Monitoring.Set,
+		objects.NetworkPolicy, objects.Role, objects.RoleBinding, l.Monitoring.Set,
 	} {
 		version(sum, object)
 	}

@@ -305,14 +305,6 @@ func lacksCertificate(tls *TLSSpec) bool {
 	return tls.Enabled && tls.SecretName == "" && tls.CertManager == nil
 }
 
-// networkPolicyErrors refuses what would not protect anything.
-func networkPolicyErrors(path *field.Path, policy, old *NetworkPolicySpec) field.ErrorList {
-	if policy == nil || !policy.Enabled || old != nil && old.Enabled {
-		return nil
-	}
-	return field.ErrorList{field.Forbidden(path.Child("enabled"), "network policies are not made yet: leave it out, and make a NetworkPolicy by hand")}
-}
-
 // ValidateCustom_PodDisruptionBudgetSpec checks what the tags cannot express.
 func ValidateCustom_PodDisruptionBudgetSpec(_ context.Context, _ operation.Operation, path *field.Path, budget, old *PodDisruptionBudgetSpec) field.ErrorList {
 	limit := budget.MaxUnavailable

@@ -32,6 +32,7 @@ func ValkeyWarnings(valkey *Valkey) []string {
 		warnings = append(warnings, warning(path.Child("failover", "operator"), fmt.Sprintf("no effect with failover.mode %s", spec.Failover.Mode)))
 	}
 	warnings = append(warnings, uselessMonitor(path.Child("exporter"), &spec.Exporter)...)
+	warnings = append(warnings, idleNetworkPolicy(path.Child("networking", "networkPolicy"), spec.Networking.NetworkPolicy)...)
 	warnings = append(warnings, uselessUsers(path.Child("users"), spec.Users)...)
 	warnings = append(warnings, ignoredDirectives(path.Child("config"), spec.Config, valkeyconf.OwnedByNode)...)
 	if sentinel := spec.Failover.Sentinel; sentinel != nil {
@@ -54,6 +55,7 @@ func ValkeySentinelWarnings(sentinel *ValkeySentinel) []string {
 	if selector := spec.ValkeySelector; selector != nil && len(selector.MatchLabels) == 0 && len(selector.MatchExpressions) == 0 {
 		warnings = append(warnings, warning(path.Child("valkeySelector"), "empty, and selects nothing: name labels that the Valkeys have"))
 	}
+	warnings = append(warnings, idleNetworkPolicy(path.Child("networking", "networkPolicy"), spec.Networking.NetworkPolicy)...)
 	warnings = append(warnings, uselessUsers(path.Child("users"), spec.Users)...)
 	return append(warnings, ignoredDirectives(path.Child("config"), spec.Config, valkeyconf.OwnedBySentinel)...)
 }

@@ -45,6 +45,8 @@ const (
 	KindRole        Kind = "Role"
 	KindRoleBinding Kind = "RoleBinding"
 	KindPod         Kind = "Pod"
+	// KindNetworkPolicy is made on request only.
+	KindNetworkPolicy Kind = "NetworkPolicy"
 )
 
 // Apply makes a child as Config says.

@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -33,7 +34,7 @@ type Environment struct {
 	AgentImage string
 	// DNS of the cluster, for the agents' resolvers.
 	DNS boot.DNS
-	// SystemNamespace is where the API server runs.
+	// SystemNamespace is where the controller and the API server run.
 	SystemNamespace string
 }
 
@@ -70,6 +71,7 @@ type Objects struct {
 	Service         *corev1.Service
 	Workload        *appsv1.StatefulSet
 	Budget          *policyv1.PodDisruptionBudget
+	NetworkPolicy   *networkingv1.NetworkPolicy
 	Role            *rbacv1.Role
 	RoleBinding     *rbacv1.RoleBinding
 	// Pods of the workload, by name.

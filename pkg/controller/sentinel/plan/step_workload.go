@@ -9,8 +9,8 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
-// stepObjects makes what stands around the Sentinels: the Service that gives them names, the right of the API server to log in, and the
-// budget for evictions. It disrupts nothing.
+// stepObjects makes what stands around the Sentinels: the Service that gives them names, the right of the API server to log in, the
+// budget for evictions, and the policy for connections. It disrupts nothing.
 func stepObjects(d *draft) {
 	set := d.Set
 	ensure(d, d.Objects.Service, Apply{Kind: KindService, Name: naming.SentinelWorkload(set.Name), Config: desired.SentinelService(set)})
@@ -21,6 +21,17 @@ func stepObjects(d *draft) {
 		Kind: KindRoleBinding, Name: naming.SentinelAPIServerRole(set.Name), Config: desired.SentinelRoleBinding(set, d.Environment.SystemNamespace), Secondary: true,
 	})
 	d.ensureBudget()
+	d.ensureNetworkPolicy()
+}
+
+// ensureNetworkPolicy keeps the NetworkPolicy, or removes it where the spec does not ask for it.
+func (d *draft) ensureNetworkPolicy() {
+	live := d.Objects.NetworkPolicy
+	if policy := desired.SentinelNetworkPolicy(d.Set, d.Environment.SystemNamespace); policy != nil {
+		ensure(d, live, Apply{Kind: KindNetworkPolicy, Name: naming.SentinelWorkload(d.Set.Name), Config: policy, Secondary: true})
+	} else if live != nil && isOwned(d, live) && live.DeletionTimestamp == nil {
+		d.do(Delete{Kind: KindNetworkPolicy, Name: live.Name, UID: live.UID})
+	}
 }
 
 func (d *draft) ensureBudget() {

@@ -49,6 +49,7 @@ const (
 	KindRoleBinding   Kind = "RoleBinding"
 	KindNode          Kind = "ValkeyNode"
 	KindPod           Kind = "Pod"
+	KindNetworkPolicy Kind = "NetworkPolicy"
 )
 
 // Apply makes a child as Config says.

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,7 +21,7 @@ import (
 
 // Environment is what the controller was started with.
 type Environment struct {
-	// SystemNamespace is where the API server runs.
+	// SystemNamespace is where the controller and the API server run.
 	SystemNamespace string
 	// DNS of the cluster, for the agents' resolvers and for the members' host names.
 	DNS boot.DNS
@@ -60,6 +61,7 @@ type Objects struct {
 	Service, Primary, Replicas *corev1.Service
 	Endpoints                  *discoveryv1.EndpointSlice
 	Budget                     *policyv1.PodDisruptionBudget
+	NetworkPolicy              *networkingv1.NetworkPolicy
 	Role                       *rbacv1.Role
 	RoleBinding                *rbacv1.RoleBinding
 	// UserSecrets are the Secrets that spec.users names, by name; those that do not exist are absent.

@@ -106,6 +106,7 @@ func steps() []step {
 		{name: "access", tier: TierSafe, decide: stepAccess},
 		{name: "services", tier: TierSafe, decide: stepServices},
 		{name: "budget", tier: TierSafe, decide: stepBudget},
+		{name: "networkPolicy", tier: TierSafe, decide: stepNetworkPolicy},
 		{name: "route", tier: TierSafe, decide: stepRoute},
 		{name: "failover", tier: TierDisruptive, decide: stepFailover},
 		{name: "replication", tier: TierOnline, decide: stepReplication, beside: true},

@@ -225,7 +225,7 @@ func simulatedSteps() []step {
 	var some []step
 	for _, s := range steps() {
 		switch s.name {
-		case "warnings", "passwords", "acl", "access", "services", "budget":
+		case "warnings", "passwords", "acl", "access", "services", "budget", "networkPolicy":
 		default:
 			some = append(some, s)
 		}
