@@ -23,6 +23,7 @@ const usage = `testclient: a client of Valkey and Sentinel for tests
   testclient serial [flags]            print the serial number of the certificate at -addr
   testclient stay   [flags]            connect, say nothing, and connect again when the server ends the
                                        connection, until it has ended -times of them
+  testclient get    [flags] URL        ask over HTTP and print the answer
   testclient fill   [flags]            write 100 kB to each of many keys
   testclient ledger [flags]            write until standard input ends or -for is over, then read
                                        every acknowledged write back; print a JSON summary
@@ -50,6 +51,8 @@ func main() {
 		err = cli(ctx, args)
 	case "each":
 		err = each(ctx, args)
+	case "get":
+		err = get(ctx, args)
 	case "fill":
 		err = fill(ctx, args)
 	case "stay":

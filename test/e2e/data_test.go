@@ -21,12 +21,16 @@ import (
 	"github.com/valkeykube/valkeykube/test/e2e/framework"
 )
 
-// The primary's pod is killed while nothing of ours but the agents runs.
+// The primary's pod is killed, under network policies, while nothing of ours but the agents runs.
 func TestFailoverWithEverythingOfOursDown(t *testing.T) {
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "alone")
 	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel})
 	c := e.Client(t, ns)
+	// Under policies, which must not need anybody of ours either.
+	p := &policies{Set: s, client: c, elsewhere: e.Client(t, e.Namespace(t, "stranger"))}
+	c.Label(t, "app", "web")
+	p.switchOn(t)
 	password := s.SystemPassword(t, naming.UserOperator)
 	old := s.Primary(t)
 	c.Must(t, s.PrimaryAddress(), "SET", "before", "1")

@@ -122,6 +122,37 @@ func (c *Client) Filled(t *testing.T, addr string) string {
 	return c.Must(t, addr, "EXISTS", "fill:1", "fill:500", "fill:1000")
 }
 
+// Get asks for a URL, as whoever scrapes metrics does, and returns the answer.
+func (c *Client) Get(t *testing.T, url string) (string, error) {
+	t.Helper()
+	return c.exec(t, "get", url)
+}
+
+// KeptOut is an error unless the network lets no connection to the address come about. Another failure, such as a name that does not resolve,
+// says nothing about that.
+func (c *Client) KeptOut(t *testing.T, addr string) error {
+	t.Helper()
+	_, err := c.Get(t, "http://"+addr+"/")
+	if err == nil {
+		return fmt.Errorf("%s answers", addr)
+	}
+	text := err.Error()
+	if strings.Contains(text, "dial tcp") && !strings.Contains(text, "lookup") && (strings.Contains(text, "connection refused") || strings.Contains(text, "i/o timeout")) {
+		return nil
+	}
+	return fmt.Errorf("%s: a connection comes about, or something else fails: %w", addr, err)
+}
+
+// Label gives the client's pod a label; an empty value takes it away.
+func (c *Client) Label(t *testing.T, key, value string) {
+	t.Helper()
+	change := key + "=" + value
+	if value == "" {
+		change = key + "-"
+	}
+	Kubectl(t, "label", "pod", c.pod, "-n", c.namespace, "--overwrite", change)
+}
+
 // Find asks Sentinels for the primary of a monitor.
 func (c *Client) Find(t *testing.T, sentinels []string, name string) (string, error) {
 	t.Helper()
