@@ -92,7 +92,7 @@ func OpenNodeDefault() User {
 func OpenSentinelDefault() User {
 	return User{Name: DefaultUser, Enabled: true, NoPass: true, Rules: join(append([]string{"-@all"}, lookAtMonitors...),
 		"&*", "+subscribe", "+unsubscribe", "+psubscribe", "+punsubscribe", "+client|setname", "+client|setinfo", "+client|id",
-		"+client|getname", "+command", "+hello", "+auth")}
+		"+client|getname", "+client|tracking", "+command", "+hello", "+auth")}
 }
 
 // ClosedDefault is the default user once users are declared and "default" is not among them.
