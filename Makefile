@@ -42,6 +42,10 @@ cluster-up: $(CLUSTER_BIN) ## The bare cluster, without the product
 images: build $(CLUSTER_BIN) ## Assemble the product's images and load them into the cluster
 	$(CLUSTER_BIN) load --name $(CLUSTER) --product-bin bin
 
+client-images: images ## Load the image with client libraries that the end-to-end tests use; needs npm
+	hack/clients.sh
+	$(CLUSTER_BIN) load --name $(CLUSTER) --product-bin bin --clients bin/clients
+
 deploy: ## Install the product into the cluster of $KUBECONFIG, or of CLUSTER (INSTALL=ha: several API servers and an etcd)
 	hack/deploy.sh
 
@@ -86,6 +90,7 @@ unit: binaries ## Tests of packages, with real Valkey servers where one is spoke
 	VALKEYKUBE_SIMULATOR_STEPS=$(or $(VALKEYKUBE_SIMULATOR_STEPS),1000000) go test -timeout 20m ./cmd/... ./pkg/... ./examples/... ./test/architecture/...
 	cd hack/cluster && go test ./...
 	cd test/client && go test ./...
+	cd test/clients/valkey-go && go vet ./...
 
 integration: binaries ## The API server behind a real kube-apiserver
 	hack/integration.sh
@@ -109,4 +114,4 @@ help: ## This help
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_ -]+:.*## / {printf "  %-32s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 FORCE:
-.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench bench-data bench-fleet e2e e2e-ha help FORCE
+.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images client-images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench bench-data bench-fleet e2e e2e-ha help FORCE

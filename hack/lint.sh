@@ -13,6 +13,6 @@ fi
 "$bin/golangci-lint" run ./...
 # The tools around the product may close a file without asking how it went.
 root=$PWD
-for module in hack/cluster test/client; do
+for module in hack/cluster test/client test/clients/valkey-go; do
   (cd "$module" && "$bin/golangci-lint" run --config "$root/.golangci.yml" --disable errcheck ./...)
 done

@@ -92,7 +92,7 @@ func runImages(_ context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	archives, err := lab.Assemble(cache, o.productBin)
+	archives, err := lab.Assemble(cache, o.programs)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func runLoad(_ context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	return l.Load(o.productBin)
+	return l.Load(o.programs)
 }
 
 func runCut(_ context.Context, o options) error {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/valkeykube/valkeykube/hack/cluster/internal/lab"
 )
 
 // command is a subcommand. Those without help are for the cluster's own daemons.
@@ -23,9 +25,10 @@ type command struct {
 
 // options are what all subcommands are called with.
 type options struct {
-	name, sources, productBin, program string
-	kill                               bool
-	args                               []string
+	name, sources, program string
+	programs               lab.Programs
+	kill                   bool
+	args                   []string
 }
 
 func commands() []command {
@@ -35,8 +38,8 @@ func commands() []command {
 		{"down", "", "remove the cluster and everything that is left of it", runDown},
 		{"status", "", "show daemons and nodes", runStatus},
 		{"kubeconfig", "", "print the path of the kubeconfig", runKubeconfig},
-		{"images", "", "assemble the images; with --product-bin DIR the product's too", runImages},
-		{"load", "", "load images that changed into the nodes; with --product-bin DIR the product's too", runLoad},
+		{"images", "", "assemble the images; with --product-bin DIR the product's too, with --clients DIR that of client libraries", runImages},
+		{"load", "", "load images that changed into the nodes; with --product-bin DIR the product's too, with --clients DIR that of client libraries", runLoad},
 		{"cut", "NODE", "take a node's network cable out", runCut},
 		{"heal", "NODE", "put a node's network cable back in", runHeal},
 		{"stop-node", "NODE", "lose a node: end all its processes at once", runStopNode},
@@ -94,7 +97,8 @@ func parse(c command, args []string) (options, error) {
 	}
 	flags.StringVar(&o.name, "name", name, "the cluster's name (also CLUSTER)")
 	flags.StringVar(&o.sources, "sources", ".", "the hack/cluster folder of a checkout")
-	flags.StringVar(&o.productBin, "product-bin", "", "folder with the product's static programs")
+	flags.StringVar(&o.programs.Product, "product-bin", "", "folder with the product's static programs")
+	flags.StringVar(&o.programs.Clients, "clients", "", "folder with the client programs of the tests")
 	flags.StringVar(&o.program, "program", "", "of the processes, only those that run this program")
 	flags.BoolVar(&o.kill, "kill", false, "end at once")
 	for {

@@ -32,7 +32,9 @@ type summary struct {
 	// MaxGapMillis is the longest time between two acknowledged writes, MaxGapAt when it began.
 	MaxGapMillis int64     `json:"maxGapMillis"`
 	MaxGapAt     time.Time `json:"maxGapAt,omitzero"`
-	Errors       []string  `json:"errors,omitempty"`
+	// ReadBack is how many of the acknowledged writes the client that wrote them read back itself.
+	ReadBack int      `json:"readBack"`
+	Errors   []string `json:"errors,omitempty"`
 	// Registers is whether what the clients of the registers saw can be put in one order: "linearizable", "violated" or "undecided".
 	Registers   string `json:"registers,omitempty"`
 	RegisterOps int    `json:"registerOps,omitempty"`
@@ -52,20 +54,42 @@ type book struct {
 	seen         map[string]bool
 }
 
-func ledger(ctx context.Context, args []string) error {
-	var r route
+// order is what the ledger's flags say.
+type order struct {
+	route
+	prefix, program, readPassword string
+	writers                       int
+	pause, length, verify         time.Duration
+	registers, progress           bool
+}
+
+func orderOf(args []string) (order, error) {
+	var o order
 	set := flag.NewFlagSet("ledger", flag.ExitOnError)
-	r.flags(set)
-	prefix := set.String("prefix", "ledger", "first part of every key")
-	pause := set.Duration("every", 2*time.Millisecond, "time between two writes of a writer")
-	length := set.Duration("for", 2*time.Minute, "write no longer than this")
-	verify := set.Duration("verify", 30*time.Second, "how long the reading back may wait for a server")
-	registers := set.Bool("registers", false, "swap the values of a few registers too, and check that all of it can be put in one order")
-	readPassword := set.String("read-password", "", "password with which members are read back, where it is another one by then")
-	if err := set.Parse(args); err != nil {
+	o.flags(set)
+	set.StringVar(&o.prefix, "prefix", "ledger", "first part of every key")
+	set.StringVar(&o.program, "program", "", "a program, with its arguments, that writes instead of this one: see programs.go")
+	set.IntVar(&o.writers, "writers", 4, "how many write at a time")
+	set.DurationVar(&o.pause, "every", 2*time.Millisecond, "time between two writes of a writer")
+	set.DurationVar(&o.length, "for", 2*time.Minute, "write no longer than this")
+	set.DurationVar(&o.verify, "verify", 30*time.Second, "how long the reading back may wait for a server")
+	set.BoolVar(&o.registers, "registers", false, "swap the values of a few registers too, and check that all of it can be put in one order")
+	set.BoolVar(&o.progress, "progress", false, "say now and then, on standard error, how many writes have been acknowledged")
+	set.StringVar(&o.readPassword, "read-password", "", "password with which members are read back, where it is another one by then")
+	return o, set.Parse(args)
+}
+
+func ledger(ctx context.Context, args []string) error {
+	o, err := orderOf(args)
+	if err != nil {
 		return err
 	}
-	writing, cancel := context.WithTimeout(ctx, *length)
+	client, err := o.client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	writing, cancel := context.WithTimeout(ctx, o.length)
 	defer cancel()
 	input := make(chan string, 1)
 	go func() { // the end of standard input ends the writing; what was in it are the members to read back from, a line each
@@ -73,35 +97,71 @@ func ledger(ctx context.Context, args []string) error {
 		input <- string(text)
 		cancel()
 	}()
-	client := r.client()
-	defer client.Close()
-	b := &book{seen: map[string]bool{}}
-	var clients sync.WaitGroup
-	for writer := range 4 {
-		clients.Go(func() { b.write(writing, client, fmt.Sprintf("%s:%d", *prefix, writer), *pause, r.timeout) })
+	b, h := &book{seen: map[string]bool{}}, newHistory(o.prefix)
+	if o.progress {
+		go b.progress(writing)
 	}
-	h := newHistory(*prefix)
-	if *registers {
-		for n := range registerClients {
-			clients.Go(func() { h.swap(writing, client, n, r.timeout) })
-		}
+	if o.program != "" {
+		err = b.follow(writing, o)
+	} else {
+		b.writeAll(writing, client, h, o)
 	}
-	clients.Wait()
-	if err := b.readBack(ctx, client, *verify); err != nil {
+	if err != nil {
 		return err
+	}
+	if err := b.readBack(ctx, client, o.verify); err != nil {
+		return err
+	}
+	if o.program == "" {
+		b.ReadBack = b.Acknowledged - b.Lost
 	}
 	select {
 	case text := <-input:
-		if *readPassword != "" {
-			r.password = *readPassword
+		if o.readPassword != "" {
+			o.password = o.readPassword
 		}
-		b.readMembers(ctx, r, strings.Fields(text), *verify)
+		b.readMembers(ctx, o.route, strings.Fields(text), o.verify)
 	default: // the time was over before the input: there are no members to ask
 	}
-	if *registers {
+	if o.registers {
 		b.Registers, b.RegisterOps = h.judge(), len(h.operations)
 	}
 	return json.NewEncoder(os.Stdout).Encode(b.summary)
+}
+
+// writeAll writes with the ledger's own client until the time is over.
+func (b *book) writeAll(ctx context.Context, client *redis.Client, h *history, o order) {
+	var clients sync.WaitGroup
+	for writer := range o.writers {
+		clients.Go(func() { b.write(ctx, client, fmt.Sprintf("%s:%d", o.prefix, writer), o.pause, o.timeout) })
+	}
+	if o.registers {
+		for n := range registerClients {
+			clients.Go(func() { h.swap(ctx, client, n, o.timeout) })
+		}
+	}
+	clients.Wait()
+}
+
+// progress says now and then how many writes have been acknowledged, while there are more and more.
+func (b *book) progress(ctx context.Context) {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	said := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		b.Lock()
+		now := b.Acknowledged
+		b.Unlock()
+		if now > said {
+			said = now
+			fmt.Fprintln(os.Stderr, "acknowledged", said)
+		}
+	}
 }
 
 func (b *book) write(ctx context.Context, client *redis.Client, prefix string, pause, timeout time.Duration) {

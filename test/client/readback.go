@@ -44,7 +44,12 @@ func (b *book) readMembers(ctx context.Context, r route, members []string, patie
 	for _, member := range members {
 		direct := r
 		direct.addr = member
-		client := direct.client()
+		client, err := direct.client()
+		if err != nil {
+			b.remark(err.Error())
+			b.MissingOn[member] = len(b.acknowledged)
+			continue
+		}
 		for {
 			lacks, err := b.missing(ctx, client)
 			b.MissingOn[member] = len(lacks)

@@ -25,9 +25,11 @@ import (
 // route is how a client finds the server: by an address, or through Sentinels.
 type route struct {
 	addr, sentinels, name, user, password string
-	timeout                               time.Duration
-	// tls is nil for plaintext.
-	tls *tls.Config
+	// sentinelUser and sentinelPassword are for the Sentinels alone.
+	sentinelUser, sentinelPassword string
+	// ca is a file of certificates, or the text in base64; with it everything is spoken over TLS.
+	ca      string
+	timeout time.Duration
 }
 
 func (r *route) flags(set *flag.FlagSet) {
@@ -36,35 +38,47 @@ func (r *route) flags(set *flag.FlagSet) {
 	set.StringVar(&r.name, "name", "", "name of the monitor to ask the Sentinels for")
 	set.StringVar(&r.user, "user", "", "user to log in as")
 	set.StringVar(&r.password, "password", os.Getenv("PASSWORD"), "password to log in with")
-	set.Func("ca", "authority in PEM, in base64, by which servers and Sentinels are believed, names included; without it plaintext is spoken", r.trust)
+	set.StringVar(&r.sentinelUser, "sentinel-user", "", "user to log in as at the Sentinels")
+	set.StringVar(&r.sentinelPassword, "sentinel-password", os.Getenv("SENTINEL_PASSWORD"), "password to log in with at the Sentinels")
+	set.StringVar(&r.ca, "ca", "", "certificates of those who sign, in PEM: a file, or the text in base64; speaks TLS")
 	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long one command may take")
 }
 
-func (r *route) client() *redis.Client {
+func (r *route) client() (*redis.Client, error) {
+	trust, err := r.trust()
+	if err != nil {
+		return nil, err
+	}
 	if r.addr != "" {
 		return redis.NewClient(&redis.Options{
-			Addr: r.addr, Username: r.user, Password: r.password, MaxRetries: -1,
+			Addr: r.addr, Username: r.user, Password: r.password, MaxRetries: -1, TLSConfig: trust,
 			DialTimeout: r.timeout, ReadTimeout: r.timeout, WriteTimeout: r.timeout, DisableIdentity: true,
-			TLSConfig: r.tls,
-		})
+		}), nil
 	}
 	return redis.NewFailoverClient(&redis.FailoverOptions{
 		MasterName: r.name, SentinelAddrs: strings.Split(r.sentinels, ","), Username: r.user, Password: r.password,
-		MaxRetries: -1, DialTimeout: r.timeout, ReadTimeout: r.timeout, WriteTimeout: r.timeout, DisableIdentity: true,
-		TLSConfig: r.tls,
-	})
+		SentinelUsername: r.sentinelUser, SentinelPassword: r.sentinelPassword, MaxRetries: -1, TLSConfig: trust,
+		DialTimeout: r.timeout, ReadTimeout: r.timeout, WriteTimeout: r.timeout, DisableIdentity: true,
+	}), nil
 }
 
-func (r *route) trust(text string) error {
-	authority, err := base64.StdEncoding.DecodeString(text)
+// trust is nil without TLS.
+func (r *route) trust() (*tls.Config, error) {
+	if r.ca == "" {
+		return nil, nil
+	}
+	text, err := base64.StdEncoding.DecodeString(r.ca)
 	if err != nil {
-		return err
+		text, err = os.ReadFile(r.ca)
 	}
-	r.tls = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
-	if !r.tls.RootCAs.AppendCertsFromPEM(authority) {
-		return errors.New("no certificate")
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate", r.ca)
+	}
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }
 
 // serial prints the serial number of the certificate that is shown at an address, in hexadecimal.
@@ -75,7 +89,11 @@ func serial(ctx context.Context, args []string) error {
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: r.timeout}, Config: r.tls}
+	trust, err := r.trust()
+	if err != nil {
+		return err
+	}
+	dialer := tls.Dialer{NetDialer: &net.Dialer{Timeout: r.timeout}, Config: trust}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	connection, err := dialer.DialContext(ctx, "tcp", r.addr)
@@ -103,7 +121,10 @@ func cli(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout+time.Second)
 	defer cancel()
-	client := r.client()
+	client, err := r.client()
+	if err != nil {
+		return err
+	}
 	defer client.Close()
 	answer, err := client.Do(ctx, words...).Result()
 	if err != nil {
@@ -121,7 +142,10 @@ func each(ctx context.Context, args []string) error {
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	client := r.client()
+	client, err := r.client()
+	if err != nil {
+		return err
+	}
 	defer client.Close()
 	var words []any
 	for _, word := range append(set.Args(), ";") {
@@ -182,7 +206,10 @@ func fill(ctx context.Context, args []string) error {
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	client := r.client()
+	client, err := r.client()
+	if err != nil {
+		return err
+	}
 	defer client.Close()
 	value := make([]byte, 100_000)
 	random := rand.NewChaCha8([32]byte{})
@@ -218,10 +245,16 @@ func find(ctx context.Context, args []string) error {
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	var last error
+	trust, last := r.trust()
+	if last != nil {
+		return last
+	}
 	for _, addr := range strings.Split(r.sentinels, ",") {
 		ctx, cancel := context.WithTimeout(ctx, r.timeout)
-		sentinel := redis.NewSentinelClient(&redis.Options{Addr: addr, MaxRetries: -1, DialTimeout: r.timeout, DisableIdentity: true, TLSConfig: r.tls})
+		sentinel := redis.NewSentinelClient(&redis.Options{
+			Addr: addr, Username: r.sentinelUser, Password: r.sentinelPassword, TLSConfig: trust,
+			MaxRetries: -1, DialTimeout: r.timeout, DisableIdentity: true,
+		})
 		found, err := sentinel.GetMasterAddrByName(ctx, r.name).Result()
 		_ = sentinel.Close()
 		cancel()

@@ -29,10 +29,12 @@ spec:
   securityContext: {runAsNonRoot: true, runAsUser: 65532, seccompProfile: {type: RuntimeDefault}}
   containers:
   - name: client
-    image: valkeykube/testclient:dev
+    image: valkeykube/%s:dev
     imagePullPolicy: IfNotPresent
     args: [idle]
     securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: {drop: [ALL]}}
+    volumeMounts: [{name: tmp, mountPath: /tmp}]
+  volumes: [{name: tmp, emptyDir: {}}]
 `
 
 // Client is a pod from which Valkey is spoken to, by a client library that is not the product's.
@@ -43,21 +45,27 @@ type Client struct {
 // Client starts a client pod in a namespace.
 func (e *Env) Client(t *testing.T, namespace string) *Client {
 	t.Helper()
-	return e.client(t, namespace, "")
+	return e.client(t, namespace, "testclient", "")
+}
+
+// Libraries starts a client pod that also has the programs of test/clients.
+func (e *Env) Libraries(t *testing.T, namespace string) *Client {
+	t.Helper()
+	return e.client(t, namespace, "testclients", "")
 }
 
 // ClientAwayFrom starts a client pod that is not on the named node.
 func (e *Env) ClientAwayFrom(t *testing.T, namespace, node string) *Client {
 	t.Helper()
-	return e.client(t, namespace, fmt.Sprintf(`  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+	return e.client(t, namespace, "testclient", fmt.Sprintf(`  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
     {matchExpressions: [{key: kubernetes.io/hostname, operator: NotIn, values: [%s]}]}]}}}
 `, node))
 }
 
-func (e *Env) client(t *testing.T, namespace, placement string) *Client {
+func (e *Env) client(t *testing.T, namespace, image, placement string) *Client {
 	t.Helper()
 	c := &Client{namespace: namespace, pod: "client"}
-	Apply(t, namespace, fmt.Sprintf(clientManifest, c.pod)+placement)
+	Apply(t, namespace, fmt.Sprintf(clientManifest, c.pod, image)+placement)
 	Kubectl(t, "wait", "-n", namespace, "--for=condition=Ready", "pod/"+c.pod, "--timeout=90s")
 	return c
 }

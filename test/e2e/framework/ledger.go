@@ -11,6 +11,7 @@ import (
 	"io"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -41,6 +42,8 @@ type Summary struct {
 	// MissingOn is how many acknowledged writes each member that was asked does not hold.
 	MissingOn    map[string]int
 	MaxGapMillis int64
+	// ReadBack is how many of the acknowledged writes the client read back itself.
+	ReadBack int
 	// Registers is the verdict on the registers that were written to as well: "linearizable", "violated" or "undecided".
 	Registers   string
 	RegisterOps int
@@ -48,6 +51,7 @@ type Summary struct {
 
 // watched keeps what a process prints and says when it first said a word.
 type watched struct {
+	sync.Mutex
 	word    string
 	printed bytes.Buffer
 	began   chan struct{}
@@ -55,6 +59,8 @@ type watched struct {
 }
 
 func (w *watched) Write(p []byte) (int, error) {
+	w.Lock()
+	defer w.Unlock()
 	n, err := w.printed.Write(p)
 	if !w.seen && strings.Contains(w.printed.String(), w.word) {
 		w.seen = true
@@ -75,6 +81,14 @@ func (w *watched) await(t *testing.T) {
 // Ledger begins to write by a route: "-addr", host:port or "-sentinels", list, "-name", monitor. More flags of the ledger may follow.
 func (c *Client) Ledger(t *testing.T, prefix string, route ...string) *Ledger {
 	t.Helper()
+	l := c.begin(t, prefix, route...)
+	l.stderr.await(t)
+	return l
+}
+
+// begin is Ledger that does not wait for the first write.
+func (c *Client) begin(t *testing.T, prefix string, route ...string) *Ledger {
+	t.Helper()
 	args := []string{"exec", "-i", "-n", c.namespace, c.pod, "--", "/testclient", "ledger", "-prefix", prefix, "-for", ledgerPatience.String()}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), ledgerPatience+time.Minute)
 	t.Cleanup(cancel)
@@ -87,7 +101,6 @@ func (c *Client) Ledger(t *testing.T, prefix string, route ...string) *Ledger {
 	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	l.stderr.await(t)
 	return l
 }
 
@@ -95,7 +108,12 @@ func (c *Client) Ledger(t *testing.T, prefix string, route ...string) *Ledger {
 // what was found.
 func (l *Ledger) Close(t *testing.T, s *Set) Summary {
 	t.Helper()
-	members := 0
+	return l.collect(t, l.tell(t, s))
+}
+
+// tell ends the writing, and says which members to read back from; it returns how many they are.
+func (l *Ledger) tell(t *testing.T, s *Set) (members int) {
+	t.Helper()
 	if s != nil {
 		for _, m := range s.Get(t).Status.Members {
 			members++
@@ -105,6 +123,12 @@ func (l *Ledger) Close(t *testing.T, s *Set) Summary {
 		}
 	}
 	_ = l.stdin.Close()
+	return members
+}
+
+// collect waits for what was found, and judges what no client may do.
+func (l *Ledger) collect(t *testing.T, members int) Summary {
+	t.Helper()
 	if err := l.cmd.Wait(); err != nil {
 		t.Fatalf("ledger: %v: %s", err, l.stderr.printed.String())
 	}
@@ -115,6 +139,9 @@ func (l *Ledger) Close(t *testing.T, s *Set) Summary {
 	t.Logf("ledger: %+v", sum)
 	if sum.Acknowledged == 0 {
 		t.Error("the ledger holds no acknowledged write: it shows nothing")
+	}
+	if sum.ReadBack != sum.Acknowledged-sum.Lost {
+		t.Errorf("of %d acknowledged writes the primary lacks %d, and the client that wrote them read back %d", sum.Acknowledged, sum.Lost, sum.ReadBack)
 	}
 	if len(sum.MissingOn) != members {
 		t.Errorf("the ledger was read back from %d members, not from %d", len(sum.MissingOn), members)
@@ -140,13 +167,18 @@ func (s *Set) Planned(t *testing.T, c *Client, prefix string, route []string, ch
 	change()
 	s.WaitReady(t, 3*time.Minute)
 	sum := l.Close(t, s)
-	if sum.Lost != 0 {
-		t.Errorf("a planned change lost %d acknowledged writes: %v", sum.Lost, sum.LostKeys)
-	}
+	sum.judgePlanned(t)
 	if sum.RegisterOps == 0 {
 		t.Error("nothing was written to the registers")
 	}
 	return sum
+}
+
+func (sum *Summary) judgePlanned(t *testing.T) {
+	t.Helper()
+	if sum.Lost != 0 {
+		t.Errorf("a planned change lost %d acknowledged writes: %v", sum.Lost, sum.LostKeys)
+	}
 }
 
 // Crash does harm under a ledger: what is older than Unreplicated must not be lost.
@@ -156,8 +188,13 @@ func (s *Set) Crash(t *testing.T, c *Client, prefix string, route []string, harm
 	harm()
 	s.WaitReady(t, 3*time.Minute)
 	sum := l.Close(t, s)
+	sum.judgeCrash(t)
+	return sum
+}
+
+func (sum *Summary) judgeCrash(t *testing.T) {
+	t.Helper()
 	if sum.LostWithinMillis > Unreplicated.Milliseconds() {
 		t.Errorf("%d acknowledged writes are lost, the first of them %d ms old at the crash", sum.Lost, sum.LostWithinMillis)
 	}
-	return sum
 }

@@ -45,7 +45,7 @@ func (c Cache) All(sources string, out io.Writer) error {
 // missing lists what All has to do.
 func (c Cache) missing() (sets []debianSet, programs []compiled) {
 	for _, set := range debianSets() {
-		if !c.hasSet(set) {
+		if !set.onDemand && !c.hasSet(set) {
 			sets = append(sets, set)
 		}
 	}

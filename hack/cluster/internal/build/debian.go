@@ -17,6 +17,7 @@ const (
 	cniSet      = "cni"
 	exporterSet = "exporter"
 	firewallSet = "firewall"
+	nodejsSet   = "nodejs"
 )
 
 // debianSet is a folder of unpacked Debian packages.
@@ -30,6 +31,8 @@ type debianSet struct {
 	proof string
 	// libraries adds the packages' shared libraries, the C library with them, so that the set runs on any machine.
 	libraries bool
+	// onDemand sets are not part of a cluster: see Cache.Nodejs.
+	onDemand bool
 }
 
 // debianSets says where each program comes from. The oldest package that does the job is taken where it runs on the
@@ -43,7 +46,22 @@ func debianSets() []debianSet {
 		{name: cniSet, suite: "bookworm", packages: []string{"containernetworking-plugins"}, proof: "usr/lib/cni/ptp"},
 		{name: exporterSet, suite: "trixie", packages: []string{"prometheus-redis-exporter"}, proof: "usr/bin/prometheus-redis-exporter", libraries: true},
 		{name: firewallSet, suite: "bookworm", packages: []string{"iptables", "ipset"}, proof: "usr/sbin/ipset", libraries: true},
+		// Debian keeps what others compile into Node.js in packages of their own.
+		{name: nodejsSet, suite: "trixie", packages: []string{"nodejs", "node-acorn", "node-cjs-module-lexer", "node-minimatch", "node-undici"},
+			proof: "usr/bin/node", libraries: true, onDemand: true},
 	}
+}
+
+// Nodejs is the root file system that holds Node.js, for clients of the tests. It is fetched when somebody asks for it.
+func (c Cache) Nodejs() (string, error) {
+	for _, set := range debianSets() {
+		if set.name == nodejsSet && !c.hasSet(set) {
+			if err := c.unpack(set); err != nil {
+				return "", err
+			}
+		}
+	}
+	return c.Unpacked(nodejsSet), nil
 }
 
 func (c Cache) hasSet(set debianSet) bool {

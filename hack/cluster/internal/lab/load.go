@@ -18,19 +18,43 @@ import (
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/render"
 )
 
-// Assemble makes the archives of the images: those of the cluster, the servers' and, with productBin, the product's.
-func Assemble(cache build.Cache, productBin string) ([]images.Archive, error) {
+// Programs are folders of what images are made of besides those of the cluster; an empty one is left out.
+type Programs struct {
+	// Product holds the product's static programs, Clients the client programs of its tests.
+	Product, Clients string
+}
+
+// Assemble makes the archives of the images: those of the cluster, the servers' and those of the programs.
+func Assemble(cache build.Cache, programs Programs) ([]images.Archive, error) {
 	list, err := images.Servers(cache)
 	if err != nil {
 		return nil, err
 	}
 	list = append(images.System(cache), list...)
-	if productBin != "" {
+	if programs.Product != "" {
 		for _, program := range images.ProductPrograms {
-			list = append(list, images.Product(productBin, program))
+			list = append(list, images.Product(programs.Product, program))
 		}
 	}
+	if programs.Clients != "" {
+		image, err := clients(cache, programs)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, image)
+	}
 	return assemble(cache, list)
+}
+
+func clients(cache build.Cache, programs Programs) (images.Image, error) {
+	if programs.Product == "" {
+		return images.Image{}, errors.New("the clients need the ledger, which is in the folder of --product-bin")
+	}
+	root, err := cache.Nodejs()
+	if err != nil {
+		return images.Image{}, err
+	}
+	return images.Clients(root, programs.Product, programs.Clients)
 }
 
 func assemble(cache build.Cache, list []images.Image) ([]images.Archive, error) {
@@ -46,7 +70,7 @@ func assemble(cache build.Cache, list []images.Image) ([]images.Archive, error) 
 
 // loadBase loads all but the product's images.
 func (l *Lab) loadBase() error {
-	archives, err := Assemble(l.cache, "")
+	archives, err := Assemble(l.cache, Programs{})
 	if err != nil {
 		return err
 	}
@@ -54,9 +78,9 @@ func (l *Lab) loadBase() error {
 	return err
 }
 
-// Load loads the product's images, as far as a node does not have them, and the others too.
-func (l *Lab) Load(productBin string) error {
-	archives, err := Assemble(l.cache, productBin)
+// Load loads the programs' images, as far as a node does not have them, and the others too.
+func (l *Lab) Load(programs Programs) error {
+	archives, err := Assemble(l.cache, programs)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,26 @@
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+import { quiet } from "./ledger.mjs";
+
+// keeper is a client of ioredis, or of iovalkey, which has the same interface.
+export function keeper(Redis, task, tls) {
+  const where = task.addr
+    ? { ...task.addr, tls }
+    : {
+        name: task.name,
+        role: "master",
+        sentinels: task.sentinels,
+        sentinelUsername: task.sentinelUser,
+        sentinelPassword: task.sentinelPassword,
+        tls,
+        sentinelTLS: tls,
+        enableTLSForSentinelMode: Boolean(tls),
+      };
+  const client = quiet(new Redis({ ...where, username: task.user, password: task.password }));
+  return {
+    set: (key, value) => client.set(key, value),
+    get: (keys) => client.mget(keys),
+    close: () => client.disconnect(),
+  };
+}

@@ -1,0 +1,226 @@
+//go:build e2e
+
+// Copyright The valkeykube Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/test/e2e/framework"
+)
+
+// clientsPage says what each client library can do, and shows the user that they need at Sentinels. The test does what it says.
+const clientsPage = "../../docs/clients.md"
+
+// library is a row of the table.
+type library struct {
+	name, version string
+	// program are the words that start it in the client pod; the ledger itself writes with go-redis.
+	program   string
+	sentinels bool
+}
+
+// Client libraries that nobody here wrote, all at once, find the primary again whatever happens to it.
+func TestClientLibraries(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(clientsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := framework.Connect(t)
+	c := &clients{env: e, ns: e.Namespace(t, "clients"), all: libraries(t, string(page))}
+	c.set = e.Start(t, c.ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second})
+	c.pod = e.Libraries(t, c.ns)
+	t.Run("a hand-over", func(t *testing.T) { c.handOver(t, c.viaSentinels()) })
+	t.Run("a hand-over, through the write Service", func(t *testing.T) { c.handOver(t, c.viaService()) })
+	t.Run("the primary is killed", c.kill)
+	c.closeDoors(t, string(page))
+	t.Run("a roll, and everybody logs in", c.roll)
+	t.Run("the primary is killed, and everybody logs in", c.kill)
+}
+
+type clients struct {
+	env *framework.Env
+	ns  string
+	all []library
+	set *framework.Set
+	pod *framework.Client
+	// login are the flags with which clients log in.
+	login []string
+}
+
+// closeDoors declares users: from now on nobody reads, writes or finds the primary without a password. The one at the Sentinels is that of the page.
+func (c *clients) closeDoors(t *testing.T, page string) {
+	t.Helper()
+	for _, name := range []string{"app", "finder"} {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"password": name + "-password"}}
+		if _, err := c.env.Kube.CoreV1().Secrets(c.ns).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, manifest, _ := strings.Cut(page, "```yaml\n")
+	manifest, _, found := strings.Cut(manifest, "```")
+	if !found || !strings.Contains(manifest, "kind: ValkeySentinel") {
+		t.Fatalf("%s shows no ValkeySentinel", clientsPage)
+	}
+	framework.Apply(t, c.ns, manifest)
+	c.set.Patch(t, `{"spec":{"users":[{"name":"app","passwordSecret":{"name":"app"},"keys":{"readWrite":["*"]},"channels":{"patterns":["*"]},`+
+		`"commands":{"allow":["@all"],"deny":["@admin"]}}]}}`)
+	for _, sentinel := range c.set.SentinelAddresses() {
+		c.waitClosed(t, sentinel, "finder")
+	}
+	for _, member := range c.set.Get(t).Status.Members {
+		c.waitClosed(t, c.set.Address(member.Node), "app")
+	}
+	c.login = []string{"-user", "app", "-password", "app-password", "-sentinel-user", "finder", "-sentinel-password", "finder-password"}
+}
+
+func (c *clients) waitClosed(t *testing.T, address, user string) {
+	t.Helper()
+	framework.Eventually(t, 90*time.Second, address+" lets nobody in but "+user, func() error {
+		if _, err := c.pod.DoAs(t, address, user, user+"-password", "PING"); err != nil {
+			return err
+		}
+		if out, err := c.pod.Do(t, address, "PING"); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
+			return fmt.Errorf("without a login it answers %q, %w", out, err)
+		}
+		return nil
+	})
+}
+
+// viaSentinels are the routes of those who can through the Sentinels, and of the others through the write Service.
+func (c *clients) viaSentinels() map[string][]string {
+	routes := c.viaService()
+	for _, l := range c.all {
+		if l.sentinels {
+			routes[l.name] = c.route(l, c.set.ViaSentinel())
+		}
+	}
+	return routes
+}
+
+func (c *clients) viaService() map[string][]string {
+	routes := map[string][]string{}
+	for _, l := range c.all {
+		routes[l.name] = c.route(l, []string{"-addr", c.set.PrimaryAddress()})
+	}
+	return routes
+}
+
+func (c *clients) route(l library, way []string) []string {
+	flags := append(way, "-writers", "2", "-every", "20ms")
+	if l.program != "" {
+		flags = append(flags, "-program", l.program)
+	}
+	return append(flags, c.login...)
+}
+
+func (c *clients) handOver(t *testing.T, routes map[string][]string) {
+	c.set.WaitAgreed(t)
+	c.set.All(t, c.pod, routes, true, func() { c.set.Failover(t, v1alpha1.FailoverRequestSpec{}) })
+}
+
+func (c *clients) roll(t *testing.T) {
+	c.set.WaitAgreed(t)
+	before := podUIDs(t, c.set)
+	c.set.All(t, c.pod, c.viaSentinels(), true, func() {
+		c.set.Patch(t, `{"spec":{"podAnnotations":{"clients":"roll"}}}`)
+		waitOthers(t, c.set, before, 3*time.Minute)
+	})
+}
+
+func (c *clients) kill(t *testing.T) {
+	c.set.WaitReady(t, time.Minute)
+	c.set.WaitAgreed(t)
+	before := c.set.Primary(t)
+	sums := c.set.All(t, c.pod, c.viaSentinels(), false, func() {
+		framework.Cluster(t, "signal", "SIGKILL", c.ns, naming.NodePod(before), naming.ContainerServer)
+		framework.Eventually(t, time.Minute, "another node than "+before+" is primary", func() error {
+			if now := c.set.Primary(t); now == before || now == "" {
+				return fmt.Errorf("it is %q", now)
+			}
+			return nil
+		})
+	})
+	for name, sum := range sums {
+		if sum.Failed == 0 {
+			t.Errorf("%s noticed nothing of it: %+v", name, sum)
+		}
+	}
+}
+
+var (
+	libraryRow = regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| ([0-9.]+) \\| (Sentinels, )?write Service \\|")
+	pinned     = regexp.MustCompile(`(?m)^ {4}"[^"]+": "([0-9.]+)"$|valkey-go v([0-9.]+)$|go-redis/v9 v([0-9.]+)$`)
+)
+
+// libraries are those of the table. Each program of test/clients must be in it, with the version that its lock file has.
+func libraries(t *testing.T, page string) []library {
+	t.Helper()
+	programs := map[string]library{"go-redis": {name: "go-redis", version: version(t, "../client/go.mod")}}
+	entries, err := os.ReadDir("../clients")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		folder, l := filepath.Join("../clients", entry.Name()), library{name: entry.Name()}
+		if !entry.IsDir() {
+			continue
+		}
+		if path := filepath.Join(folder, "package.json"); exists(path) {
+			l.version, l.program = version(t, path), "/usr/bin/node /clients/"+l.name+"/main.mjs"
+		} else {
+			l.version, l.program = version(t, filepath.Join(folder, "go.mod")), "/clients/"+l.name+"/"+l.name
+		}
+		programs[l.name] = l
+	}
+	var all []library
+	for _, row := range libraryRow.FindAllStringSubmatch(page, -1) {
+		l, known := programs[row[1]]
+		if !known || l.version != row[2] {
+			t.Errorf("%s names %s %s; tried is %q", clientsPage, row[1], row[2], l.version)
+		}
+		l.sentinels = row[3] != ""
+		all = append(all, l)
+		delete(programs, row[1])
+	}
+	for name := range programs {
+		t.Errorf("%s does not name %s", clientsPage, name)
+	}
+	if t.Failed() || len(all) < 2 {
+		t.Fatalf("%d libraries are tried", len(all))
+	}
+	return all
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// version is the one of the library that a program is about, as it is pinned.
+func version(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	match := pinned.FindStringSubmatch(string(text))
+	if match == nil {
+		t.Fatalf("%s pins no version", path)
+	}
+	return strings.Join(match[1:], "")
+}
