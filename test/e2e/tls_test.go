@@ -44,7 +44,8 @@ func TestMovesToTLSAndBack(t *testing.T) {
 	x := &encrypted{authority: valkeytest.NewAuthority(t)}
 	x.Set = &framework.Set{Env: e, Namespace: ns, Name: "main", Sentinel: "watch", Sentinels: 3}
 	x.issue(t)
-	x.Set = e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second})
+	x.Set = e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second,
+		Extra: "  networking: {networkPolicy: {enabled: true}}\n"})
 	x.client = e.Client(t, ns)
 	for _, step := range []struct {
 		name string
