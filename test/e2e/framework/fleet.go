@@ -59,7 +59,7 @@ func ControllerWrites(t *testing.T, since time.Time) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	var writes []string
 	seen := false
 	lines := bufio.NewScanner(log)
