@@ -91,7 +91,7 @@ func (s *change) awaitPromotion(ctx context.Context) error {
 		case err != nil:
 			return false, err
 		case s.from.Is(named):
-			return false, s.notYet(ctx, named)
+			return false, fmt.Errorf("the Sentinel still names %s", named)
 		case !s.to.Is(named):
 			third = fmt.Errorf("%w: %s, not %s", errOther, named, s.to.Name)
 			return true, nil
@@ -99,17 +99,23 @@ func (s *change) awaitPromotion(ctx context.Context) error {
 		role, err := s.toNode.Role(ctx)
 		return role.Role == valkeyclient.RolePrimary, err
 	})
+	if err != nil {
+		err = s.blame(ctx, err)
+	}
 	return errors.Join(err, third)
 }
 
-// notYet says why the Sentinel still names the old primary: if the target is gone, that is why.
-func (s *change) notYet(ctx context.Context, named topology.Address) error {
-	quick, cancel := context.WithTimeout(ctx, undoLimit/4)
+// blameWithin is how long the target is asked whether it is there, once it has not been promoted in time: writes are still held back.
+const blameWithin = 200 * time.Millisecond
+
+// blame names the target where it is gone: what the Sentinel said last then is no reason.
+func (s *change) blame(ctx context.Context, err error) error {
+	quick, cancel := context.WithTimeout(context.WithoutCancel(ctx), blameWithin)
 	defer cancel()
-	if _, err := s.toNode.Role(quick); err != nil {
-		return fmt.Errorf("the target %s: %w", s.to.Name, err)
+	if _, gone := s.toNode.Role(quick); gone != nil {
+		return fmt.Errorf("the target %s is not there: %w; %w", s.to.Name, gone, err)
 	}
-	return fmt.Errorf("the Sentinel still names %s", named)
+	return err
 }
 
 // demote makes the old primary follow the new one, under the address by which the Sentinels know it, and cuts off its
