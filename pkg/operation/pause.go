@@ -45,7 +45,11 @@ func (s *change) holdUntil() time.Time { return s.pausedAt.Add(s.limits.Pause - 
 
 // catchUp waits until the target has processed all that the old primary has produced.
 func (s *change) catchUp(ctx context.Context) error {
-	return await(ctx, urgent, func(ctx context.Context) (bool, error) { return s.hasCaughtUp(ctx, s.to.Name, s.toNode) })
+	err := await(ctx, urgent, func(ctx context.Context) (bool, error) { return s.hasCaughtUp(ctx, s.to.Name, s.toNode) })
+	if err != nil { // what the time ran out at may be another's answer
+		return s.blame(ctx, err)
+	}
+	return nil
 }
 
 func (s *change) othersCatchUp(ctx context.Context) error {

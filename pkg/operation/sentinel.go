@@ -105,7 +105,7 @@ func (s *change) awaitPromotion(ctx context.Context) error {
 	return errors.Join(err, third)
 }
 
-// blameWithin is how long the target is asked whether it is there, once it has not been promoted in time: writes are still held back.
+// blameWithin is how long the target is asked whether it is there, once something has not come to pass in time: writes are still held back.
 const blameWithin = 200 * time.Millisecond
 
 // blame names the target where it is gone: what the Sentinel said last then is no reason.
