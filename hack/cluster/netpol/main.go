@@ -132,7 +132,8 @@ func (e *enforcer) enforce(ctx context.Context) error {
 	}
 	beats := make(chan *healthcheck.ControllerHeartbeat)
 	go func() {
-		for range beats { //nolint:revive // nobody asks for them, and the controller waits until they are taken
+		// Nobody asks for them, and the controller waits until they are taken.
+		for range beats {
 		}
 	}()
 	var running sync.WaitGroup

@@ -99,15 +99,8 @@ func (c Cache) unpack(set debianSet) error {
 	if _, err := os.Stat(filepath.Join(tmp, set.proof)); err != nil {
 		return fmt.Errorf("packages %v of %s do not contain %s", set.packages, set.suite, set.proof)
 	}
-	if version, ok := strings.CutPrefix(set.name, "valkey/"); ok {
-		if err := finishValkey(tmp, target, version); err != nil {
-			return err
-		}
-	}
-	if set.name == firewallSet {
-		if err := finishFirewall(tmp, target); err != nil {
-			return err
-		}
+	if err := finish(set, tmp, target); err != nil {
+		return err
 	}
 	if err := os.WriteFile(filepath.Join(tmp, ".complete"), []byte(strings.Join(files, "\n")+"\n"), 0o644); err != nil {
 		return err
@@ -116,6 +109,17 @@ func (c Cache) unpack(set debianSet) error {
 		return err
 	}
 	return os.Rename(tmp, target)
+}
+
+// finish adds to a set what its packages lack. root becomes final afterwards.
+func finish(set debianSet, root, final string) error {
+	if version, ok := strings.CutPrefix(set.name, "valkey/"); ok {
+		return finishValkey(root, final, version)
+	}
+	if set.name == firewallSet {
+		return finishFirewall(root, final)
+	}
+	return nil
 }
 
 // download fetches the packages of a set and returns the .deb files to unpack.
