@@ -54,8 +54,8 @@ func SentinelNetworkPolicy(set *v1alpha1.ValkeySentinel, systemNamespace string)
 	if wanted == nil || !wanted.Enabled {
 		return nil
 	}
-	sentinels := sentinelPorts(set.Spec.Networking.TLS)
-	both := append(sentinels, naming.PortAgent)
+	sentinels := []int32{naming.PortSentinel}
+	both := []int32{naming.PortSentinel, naming.PortAgent}
 	spec := policyFor(naming.SentinelSelector(set.Name)).WithIngress(
 		ingress(sentinels, clientPeers(wanted.Clients)...),
 		// The Sentinels vote, and their agents compare what each knows.
@@ -72,20 +72,20 @@ func SentinelNetworkPolicy(set *v1alpha1.ValkeySentinel, systemNamespace string)
 		WithSpec(spec)
 }
 
-// serverPorts and sentinelPorts are where clients and everybody else connect: the usual port, and the one that TLS has beside plaintext.
+// portBesidePlaintext is where servers that also speak plaintext speak TLS, unless the spec says otherwise.
+const portBesidePlaintext = 16379
+
+// serverPorts are where servers listen, or still do while a change of TLS is rolled out.
 func serverPorts(tls *v1alpha1.TLSSpec) []int32 {
-	return portsOf(tls, naming.PortValkey, naming.PortValkeyTLS)
-}
-
-func sentinelPorts(tls *v1alpha1.TLSSpec) []int32 {
-	return portsOf(tls, naming.PortSentinel, naming.PortSentinelTLS)
-}
-
-func portsOf(tls *v1alpha1.TLSSpec, usual, beside int32) []int32 {
-	if !tls.IsOn() || tls.IsOnly() {
-		return slices.Clip([]int32{usual})
+	ports := []int32{naming.PortValkey}
+	switch {
+	case tls == nil:
+	case tls.Port != nil && *tls.Port != naming.PortValkey:
+		ports = append(ports, *tls.Port)
+	case tls.Port == nil && tls.AllowUnencrypted:
+		ports = append(ports, portBesidePlaintext)
 	}
-	return slices.Clip([]int32{usual, tls.PortBeside(beside, usual)})
+	return slices.Clip(ports)
 }
 
 func policyFor(pods map[string]string) *networkingv1ac.NetworkPolicySpecApplyConfiguration {

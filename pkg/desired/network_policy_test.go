@@ -66,7 +66,7 @@ type pod struct {
 func TestWhoIsLetIn(t *testing.T) {
 	valkey := testValkey(func(spec *v1alpha1.ValkeySpec) {
 		spec.Networking.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Enabled: true, Clients: []v1alpha1.NetworkPolicyPeer{{PodLabels: map[string]string{"app": "web"}}}}
-		spec.Networking.TLS = &v1alpha1.TLSSpec{Enabled: true, AllowUnencrypted: true, Port: new(int32(7000))}
+		spec.Networking.TLS = &v1alpha1.TLSSpec{Port: new(int32(7000))}
 	})
 	set := plainSet()
 	set.Namespace = "ns"
