@@ -30,14 +30,15 @@ func ValkeyNetworkPolicy(valkey *v1alpha1.Valkey, systemNamespace string) *netwo
 		return nil
 	}
 	own := podsOf(naming.ValkeySelector(valkey.Name))
-	servers := serverPorts(valkey.Spec.Networking.TLS)
+	servers := openPorts(valkey.Spec.Networking.TLS, naming.PortValkey, naming.PortValkeyTLS)
+	all := append(slices.Clone(servers), naming.PortAgent)
 	spec := policyFor(naming.ValkeySelector(valkey.Name)).WithIngress(
 		ingress(servers, clientPeers(wanted.Clients)...),
 		// Replicas, the agents that compare who has which data, and the one that hands over.
-		ingress(append(servers, naming.PortAgent), own),
+		ingress(all, own),
 		// Every Sentinel of the namespace, not only those of the set that monitors: another set may take over at any time, and the old one
 		// must reach the servers until it has let go.
-		ingress(append(servers, naming.PortAgent), allSentinels()),
+		ingress(all, allSentinels()),
 		ingress(servers, installation(systemNamespace)))
 	if valkey.Spec.Exporter.Enabled {
 		spec.WithIngress(ingress([]int32{naming.PortExporter}, allNamespaces()))
@@ -54,14 +55,14 @@ func SentinelNetworkPolicy(set *v1alpha1.ValkeySentinel, systemNamespace string)
 	if wanted == nil || !wanted.Enabled {
 		return nil
 	}
-	sentinels := []int32{naming.PortSentinel}
-	both := []int32{naming.PortSentinel, naming.PortAgent}
+	sentinels := openPorts(set.Spec.Networking.TLS, naming.PortSentinel, naming.PortSentinelTLS)
+	all := append(slices.Clone(sentinels), naming.PortAgent)
 	spec := policyFor(naming.SentinelSelector(set.Name)).WithIngress(
 		ingress(sentinels, clientPeers(wanted.Clients)...),
 		// The Sentinels vote, and their agents compare what each knows.
-		ingress(both, podsOf(naming.SentinelSelector(set.Name))),
+		ingress(all, podsOf(naming.SentinelSelector(set.Name))),
 		// The agents of every Valkey of the namespace: the selector is about labels of Valkeys, which their pods do not have.
-		ingress(both, allServers()),
+		ingress(all, allServers()),
 		ingress(sentinels, installation(systemNamespace)))
 	if set.Spec.Exporter.Enabled {
 		spec.WithIngress(ingress([]int32{naming.PortExporter}, allNamespaces()))
@@ -72,20 +73,10 @@ func SentinelNetworkPolicy(set *v1alpha1.ValkeySentinel, systemNamespace string)
 		WithSpec(spec)
 }
 
-// portBesidePlaintext is where servers that also speak plaintext speak TLS, unless the spec says otherwise.
-const portBesidePlaintext = 16379
-
-// serverPorts are where servers listen, or still do while a change of TLS is rolled out.
-func serverPorts(tls *v1alpha1.TLSSpec) []int32 {
-	ports := []int32{naming.PortValkey}
-	switch {
-	case tls == nil:
-	case tls.Port != nil && *tls.Port != naming.PortValkey:
-		ports = append(ports, *tls.Port)
-	case tls.Port == nil && tls.AllowUnencrypted:
-		ports = append(ports, portBesidePlaintext)
-	}
-	return slices.Clip(ports)
+// openPorts are where a process listens: the usual port, and that of TLS beside plaintext. It is open at all times, or a roll that turns
+// TLS on or off would cut off those who are ahead or behind.
+func openPorts(tls *v1alpha1.TLSSpec, usual, encrypted int32) []int32 {
+	return []int32{usual, tls.PortBeside(encrypted, usual)}
 }
 
 func policyFor(pods map[string]string) *networkingv1ac.NetworkPolicySpecApplyConfiguration {

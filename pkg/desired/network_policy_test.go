@@ -31,7 +31,7 @@ func TestNetworkPolicies(t *testing.T) {
 	}), "valkey-system"))
 	golden(t, "valkey_networkpolicy_full", ValkeyNetworkPolicy(testValkey(func(spec *v1alpha1.ValkeySpec) {
 		spec.Networking.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Enabled: true, Clients: clients}
-		spec.Networking.TLS = &v1alpha1.TLSSpec{Enabled: true, SecretName: "s", AllowUnencrypted: true}
+		spec.Networking.TLS = &v1alpha1.TLSSpec{Enabled: true, SecretName: "s", Port: new(int32(7000))}
 		spec.Exporter.Enabled = true
 	}), "elsewhere"))
 	set := plainSet()
@@ -92,13 +92,13 @@ func TestWhoIsLetIn(t *testing.T) {
 		"a client":                             {toValkey, pod{"ns", map[string]string{"app": "web"}}, []int32{6379, 7000}, []int32{8379, 9121}},
 		"a client of another namespace":        {toValkey, pod{"other", map[string]string{"app": "web"}}, nil, []int32{6379, 8379}},
 		"a stranger":                           {toValkey, pod{"ns", nil}, nil, []int32{6379, 7000, 8379}},
-		"Sentinels: a peer":                    {toSentinel, sentinel("watch"), []int32{26379, 8379}, nil},
-		"Sentinels: a Sentinel of another set": {toSentinel, sentinel("other"), []int32{26379}, []int32{8379}},
-		"Sentinels: the agent of any Valkey":   {toSentinel, node("w"), []int32{26379, 8379}, nil},
-		"Sentinels: the controller":            {toSentinel, system("controller"), []int32{26379}, []int32{8379}},
-		"Sentinels: the API server":            {toSentinel, system("apiserver"), []int32{26379}, []int32{8379}},
-		"Sentinels: every pod of theirs":       {toSentinel, pod{"ns", nil}, []int32{26379}, []int32{8379, 9121}},
-		"Sentinels: another namespace":         {toSentinel, pod{"other", nil}, nil, []int32{26379, 8379}},
+		"Sentinels: a peer":                    {toSentinel, sentinel("watch"), []int32{26379, 36379, 8379}, nil},
+		"Sentinels: a Sentinel of another set": {toSentinel, sentinel("other"), []int32{26379, 36379}, []int32{8379}},
+		"Sentinels: the agent of any Valkey":   {toSentinel, node("w"), []int32{26379, 36379, 8379}, nil},
+		"Sentinels: the controller":            {toSentinel, system("controller"), []int32{26379, 36379}, []int32{8379}},
+		"Sentinels: the API server":            {toSentinel, system("apiserver"), []int32{26379, 36379}, []int32{8379}},
+		"Sentinels: every pod of theirs":       {toSentinel, pod{"ns", nil}, []int32{26379, 36379}, []int32{8379, 9121}},
+		"Sentinels: another namespace":         {toSentinel, pod{"other", nil}, nil, []int32{26379, 36379, 8379}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, port := range c.in {
