@@ -21,7 +21,7 @@ tag=e2e packages=./test/e2e
 [ "${BENCH:-}" != 1 ] || tag=e2ebench packages=./test/e2e/bench
 printed=$(mktemp)
 # Tests that cut machines off or take the product away run one after the other, and first; those that say t.Parallel() after them, together.
-go test -tags "$tag" -timeout 75m -parallel "${PARALLEL:-3}" -v -count=1 -run "${RUN:-.}" "$packages" | tee "$printed" && exit
+go test -tags "$tag" -timeout "${TIMEOUT:-75m}" -parallel "${PARALLEL:-3}" -v -count=1 -run "${RUN:-.}" "$packages" | tee "$printed" && exit
 # What a failed test found is far up, above what the cluster looked like: once more, by itself.
 awk -f hack/failures.awk "$printed"
 exit 1

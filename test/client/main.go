@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -24,6 +25,7 @@ const usage = `testclient: a client of Valkey and Sentinel for tests
   testclient stay   [flags]            connect, say nothing, and connect again when the server ends the
                                        connection, until it has ended -times of them
   testclient get    [flags] URL        ask over HTTP and print the answer
+  testclient put    FILE TEXT          write a file
   testclient fill   [flags]            write 100 kB to each of many keys
   testclient ledger [flags]            write until standard input ends or -for is over, then read
                                        every acknowledged write back; print a JSON summary
@@ -55,6 +57,8 @@ func main() {
 		err = get(ctx, args)
 	case "fill":
 		err = fill(ctx, args)
+	case "put":
+		err = put(args)
 	case "stay":
 		err = stay(ctx, args)
 	case "serial":
@@ -71,4 +75,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
+}
+
+// put writes a file, for pods whose image has no shell.
+func put(args []string) error {
+	if len(args) != 2 {
+		return errors.New("put needs a file and a text")
+	}
+	return os.WriteFile(args[0], []byte(args[1]), 0o600)
 }
