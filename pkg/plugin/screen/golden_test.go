@@ -113,7 +113,18 @@ func TestStatus(t *testing.T) {
 	silent.Valkey.Status.Members = []v1alpha1.MemberStatus{{Node: "cache-0", Role: v1alpha1.RolePrimary}, {Node: "cache-1", Role: v1alpha1.RoleUnknown, Reason: "Unreachable"}}
 	silent.Unknown = []string{"replication: no member of the Valkey answers", "monitors: no Sentinel answers"}
 	fresh := &cluster.Overview{Valkey: &v1alpha1.Valkey{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "fresh"}}, Unknown: []string{"replication: cannot log in yet"}}
-	for name, seen := range map[string]*cluster.Overview{"healthy": healthy(), "troubled": troubled(), "silent": silent, "fresh": fresh} {
+	encrypted, moving, asked := healthy(), healthy(), healthy()
+	for seen, condition := range map[*cluster.Overview]metav1.Condition{
+		encrypted: {Type: v1alpha1.ConditionEncrypted, Status: metav1.ConditionTrue, Reason: "AsExpected", LastTransitionTime: before(time.Minute)},
+		moving: {Type: v1alpha1.ConditionEncrypted, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonPlaintextServed,
+			Message: "plaintext is served beside TLS, as the spec asks", LastTransitionTime: before(time.Minute)},
+	} {
+		seen.Valkey.Status.Conditions = append(seen.Valkey.Status.Conditions, condition)
+	}
+	asked.Valkey.Spec.Networking.TLS = &v1alpha1.TLSSpec{Enabled: true}
+	for name, seen := range map[string]*cluster.Overview{
+		"healthy": healthy(), "troubled": troubled(), "silent": silent, "fresh": fresh, "encrypted": encrypted, "moving": moving, "asked": asked,
+	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, "status-"+name, func(w io.Writer) { Status(w, seen, now, Palette{}) })
 		})

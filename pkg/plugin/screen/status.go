@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
 
@@ -107,6 +108,9 @@ func facts(seen *cluster.Overview, now time.Time, p Palette) *Table {
 	default:
 		table.Row("Primary", primary+"  "+v.Status.PrimaryAddress)
 	}
+	if text := encryption(v, p); text.Text != "" {
+		table.Row("TLS", text)
+	}
 	if o := v.Status.Operation; o != nil && o.Phase != v1alpha1.OperationSucceeded {
 		text := fmt.Sprintf("%s %s, %s to %s, by %s, %s", o.Type, o.Phase, o.From, cmp.Or(o.To, "any"), cmp.Or(o.RequestedBy, "unknown"), ago(o.StartedAt, now))
 		if o.Message != "" {
@@ -124,6 +128,24 @@ func facts(seen *cluster.Overview, now time.Time, p Palette) *Table {
 		table.Row("Last failover", "none")
 	}
 	return table
+}
+
+// encryption is what is on record about TLS; empty where nothing has or asks for it.
+func encryption(v *v1alpha1.Valkey, p Palette) Cell {
+	c := meta.FindStatusCondition(v.Status.Conditions, v1alpha1.ConditionEncrypted)
+	switch {
+	case c == nil && v.Spec.Networking.TLS.IsOn():
+		return Cell{"asked for, nothing on record yet", p.Doubtful}
+	case c == nil:
+		return Cell{}
+	case c.Status == metav1.ConditionTrue:
+		return Cell{"alone", p.Good}
+	}
+	text := "not alone: " + c.Reason
+	if c.Message != "" {
+		text += ", " + c.Message
+	}
+	return Cell{text, p.Doubtful}
 }
 
 // primaryOf is what the members say; where nobody could be asked, what is on record.

@@ -90,17 +90,37 @@ func (l Library) Render(s Settings, via Via) (string, error) {
 	if l.Name == "iovalkey" { // the same interface under another name
 		file = "ioredis"
 	}
-	parsed, err := template.New(file+"."+string(via)+".tmpl").Funcs(template.FuncMap{"quote": strconv.Quote}).ParseFS(templates, "templates/"+file+"."+string(via)+".tmpl")
+	name := file + "." + string(via) + ".tmpl"
+	parsed, err := template.New(name).Funcs(template.FuncMap{"quote": strconv.Quote}).ParseFS(templates, "templates/"+name, "templates/encryption.tmpl")
 	if err != nil {
 		return "", err
 	}
 	var text strings.Builder
-	err = parsed.Execute(&text, map[string]any{
+	err = parsed.Execute(&text, l.values(s, via))
+	return text.String(), err
+}
+
+// values are what templates are filled with. TLS beside plaintext is for those who ask for it: the code is that for plaintext.
+func (l Library) values(s Settings, via Via) map[string]any {
+	values := map[string]any{
 		"S": s, "Library": l.Name,
 		"Password":         l.secret(s.Secret, s.Password, EnvPassword),
 		"SentinelPassword": l.secret(s.SentinelSecret, s.SentinelPassword, EnvSentinelPassword),
-	})
-	return text.String(), err
+		"TLS":              s.TLS != nil && s.TLS.Only,
+		"Authority":        FileAuthority, "Authorities": []string{FileAuthority},
+		"Certificate": "", "Key": "", "SentinelAuthority": "",
+	}
+	if s.TLS == nil || !s.TLS.Only {
+		return values
+	}
+	if s.TLS.ClientCertificate {
+		values["Certificate"], values["Key"] = FileCertificate, FileKey
+	}
+	if via == ViaSentinel && s.TLS.SentinelAuthority != nil {
+		files := s.TLS.authorities()
+		values["Authorities"], values["SentinelAuthority"] = files, files[len(files)-1]
+	}
+	return values
 }
 
 // secret is an expression for a password: itself where it is shown, else the variable it is to be put in; empty where there is none.

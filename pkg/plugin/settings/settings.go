@@ -42,6 +42,8 @@ type Settings struct {
 	SentinelUser   string `json:"sentinelUser,omitempty"`
 	SentinelSecret string `json:"sentinelSecret,omitempty"`
 	SentinelKey    string `json:"sentinelKey,omitempty"`
+	// TLS is nil where nobody speaks it.
+	TLS *TLS `json:"tls,omitempty"`
 	// Password and SentinelPassword are only here where they are to be shown.
 	Password         string `json:"password,omitempty"`
 	SentinelPassword string `json:"sentinelPassword,omitempty"`
@@ -57,9 +59,15 @@ func Of(valkey *v1alpha1.Valkey, set *v1alpha1.ValkeySentinel, account credentia
 		s.Nodes = append(s.Nodes, Address{naming.NodeHost(naming.NodeName(valkey.Name, i), valkey.Namespace, domain), naming.PortValkey})
 	}
 	s.User, s.Secret, s.Key = login(account)
-	if set == nil || valkey.Spec.Failover.Mode != v1alpha1.FailoverModeSentinel {
-		return s
+	if set != nil && valkey.Spec.Failover.Mode == v1alpha1.FailoverModeSentinel {
+		s.askSentinels(valkey, set, domain)
 	}
+	s.TLS = tlsOf(valkey, set, s)
+	return s
+}
+
+// askSentinels adds how Sentinel clients find the primary.
+func (s *Settings) askSentinels(valkey *v1alpha1.Valkey, set *v1alpha1.ValkeySentinel, domain string) {
 	s.Monitor = v1alpha1.EffectiveMonitorName(valkey)
 	for i := range int(set.Spec.Replicas) {
 		s.Sentinels = append(s.Sentinels, Address{naming.SentinelHost(set.Name, i, valkey.Namespace, domain), naming.PortSentinel})
@@ -67,7 +75,6 @@ func Of(valkey *v1alpha1.Valkey, set *v1alpha1.ValkeySentinel, account credentia
 	if account, ok := credential.Preferred(credential.OfSentinel(set, false)); ok {
 		s.SentinelUser, s.SentinelSecret, s.SentinelKey = login(account)
 	}
-	return s
 }
 
 // login leaves all empty for the default user without a password: whoever connects is logged in as it.
