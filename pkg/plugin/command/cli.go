@@ -35,6 +35,7 @@ const (
 type cliFlags struct {
 	node, user          string
 	ask, raw, formatted bool
+	tls                 tlsFlags
 }
 
 func (a *App) cli() *cobra.Command {
@@ -50,10 +51,15 @@ nowhere on this machine. The session logs in as --login, else as the default use
 spec. The password is read from the user's Secret if you may read it; else you are asked for it. It is never in arguments or in the
 environment of a process.
 
+Where the Valkey has TLS, TLS is spoken, by the authority and with the certificate in its Secret if you may read it; else --ca names a
+file with the authority, and --cert and --key a certificate where the servers ask for one. As between servers, names in certificates
+are not compared: whoever has one of that authority is believed.
+
 Texts are printed as they are where the output is no terminal; --raw and --formatted choose.`,
 		Example: `  kubectl valkey cli cache
   kubectl valkey cli cache --node 1 -- INFO replication
   kubectl valkey cli cache --login app -- GET greeting
+  kubectl valkey cli cache --ca ca.crt -- PING
   printf 'SET a 1\nINCR a\n' | kubectl valkey cli cache`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); len(args) == 0 || dash == 0 || dash < 0 && len(args) > 1 || dash > 1 {
@@ -68,11 +74,15 @@ Texts are printed as they are where the output is no terminal; --raw and --forma
 	cmd.Flags().BoolVar(&flags.ask, "ask-password", false, "Ask for the password, or read it from the first line of standard input, instead of looking it up.")
 	cmd.Flags().BoolVar(&flags.raw, "raw", false, "Print texts as they are.")
 	cmd.Flags().BoolVar(&flags.formatted, "formatted", false, "Print answers as for people.")
+	flags.tls.register(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("node", a.completeNode())
 	_ = cmd.RegisterFlagCompletionFunc("login", a.completeUser())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if flags.raw && flags.formatted {
 			return usagef("not together: --raw and --formatted")
+		}
+		if err := flags.tls.check(); err != nil {
+			return err
 		}
 		clients, err := a.connectTo()
 		if err != nil {
@@ -94,6 +104,10 @@ func (a *App) talk(ctx context.Context, clients *cluster.Clients, name string, c
 			return errors.New("no primary is known; --node names a node to talk to")
 		}
 	}
+	encryption, err := flags.tls.encryption(ctx, clients, valkey)
+	if err != nil {
+		return err
+	}
 	input := bufio.NewReader(a.In)
 	login, err := a.login(ctx, clients, valkey, flags, input)
 	if err != nil {
@@ -103,12 +117,12 @@ func (a *App) talk(ctx context.Context, clients *cluster.Clients, name string, c
 	if err != nil {
 		return err
 	}
-	session, err := openSession(ctx, clients, node, pod, login)
+	session, err := openSession(ctx, clients, pod, encryption.On(valkeyclient.Target{Name: node, Credentials: login}))
 	if err != nil {
-		return err
+		return wayOut(err)
 	}
 	defer func() { _ = session.Close() }()
-	err = a.converse(session, node, command, flags, input)
+	err = wayOut(a.converse(session, node, command, flags, input))
 	switch {
 	case ctx.Err() != nil: // the person has had enough
 		return nil
@@ -118,7 +132,8 @@ func (a *App) talk(ctx context.Context, clients *cluster.Clients, name string, c
 	return err
 }
 
-func openSession(ctx context.Context, clients *cluster.Clients, node, pod string, login valkeyclient.Credentials) (*valkeyclient.Session, error) {
+// openSession connects to the server in a pod. Its port is the usual one, with TLS and without.
+func openSession(ctx context.Context, clients *cluster.Clients, pod string, target valkeyclient.Target) (*valkeyclient.Session, error) {
 	tunnel := clients.Tunnel()
 	client := valkeyclient.New(valkeyclient.Options{
 		DialTimeout: dialPatience, CallTimeout: loginPatience,
@@ -126,7 +141,8 @@ func openSession(ctx context.Context, clients *cluster.Clients, node, pod string
 			return tunnel.Dial(ctx, clients.Namespace, pod, naming.PortValkey)
 		},
 	})
-	return client.Session(ctx, valkeyclient.Target{Name: node, Address: fmt.Sprintf("%s:%d", pod, naming.PortValkey), Credentials: login})
+	target.Address = fmt.Sprintf("%s:%d", pod, naming.PortValkey)
+	return client.Session(ctx, target)
 }
 
 // login finds out as whom to log in, and with which password.

@@ -26,13 +26,31 @@ import (
 
 const passwordOfApp = "pw-of-the-app"
 
+var accessOfApp = []string{"user default on >admin ~* &* +@all", "user app on >" + passwordOfApp + " ~* &* +@all -@admin"}
+
 // startPod is a cluster with a Valkey "cache" of one node, whose pod is a real server with an agent beside it.
 func startPod(t *testing.T, maySeeSecrets bool) (url string, server *valkeytest.Process) {
 	t.Helper()
 	server = valkeytest.StartServer(t, valkeytest.Options{
-		Binary: valkeytest.Default(t), ACL: []string{"user default on >admin ~* &* +@all", "user app on >" + passwordOfApp + " ~* &* +@all -@admin"},
-		Credentials: valkeyclient.Credentials{Password: "admin"},
+		Binary: valkeytest.Default(t), ACL: accessOfApp, Credentials: valkeyclient.Credentials{Password: "admin"},
 	})
+	secrets := map[string]map[string][]byte{}
+	if maySeeSecrets {
+		secrets["app"] = map[string][]byte{"pw": []byte(passwordOfApp)}
+	}
+	return serveCluster(t, server, valkeyWithApp(), secrets), server
+}
+
+func valkeyWithApp() v1alpha1.Valkey {
+	valkey := cache().body.(v1alpha1.Valkey)
+	valkey.Status.Primary = "cache-0"
+	valkey.Spec.Users = []v1alpha1.UserSpec{{Name: "app", PasswordSecret: &v1alpha1.PasswordSecretRef{Name: "app", Keys: []string{"pw"}}}}
+	return valkey
+}
+
+// serveCluster is a cluster in which the caller may read the secrets, and no others.
+func serveCluster(t *testing.T, server *valkeytest.Process, valkey v1alpha1.Valkey, secrets map[string]map[string][]byte) (url string) {
+	t.Helper()
 	bootz := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(probe.Report{Name: "cache-0", Phase: probe.PhaseRunning, Node: &probe.Node{Decision: probe.Decision{Action: "StartPrimary", Code: "Bootstrap", Reason: "it is the first"}}})
 	}))
@@ -40,13 +58,10 @@ func startPod(t *testing.T, maySeeSecrets bool) (url string, server *valkeytest.
 	ports := map[string]string{
 		fmt.Sprint(naming.PortValkey): server.Address.String(), fmt.Sprint(naming.PortAgent): bootz.Listener.Addr().String(),
 	}
-	valkey := cache().body.(v1alpha1.Valkey)
-	valkey.Status.Primary = "cache-0"
-	valkey.Spec.Users = []v1alpha1.UserSpec{{Name: "app", PasswordSecret: &v1alpha1.PasswordSecretRef{Name: "app", Keys: []string{"pw"}}}}
 	pods := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: naming.NodePod("cache-0")}}}}
-	secret := corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Data: map[string][]byte{"pw": []byte(passwordOfApp)}}
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "not you")
+		secret, isSecret := strings.CutPrefix(r.URL.Path, "/api/v1/namespaces/ns/secrets/")
 		switch path := r.URL.Path; {
 		case strings.HasSuffix(path, "/portforward"):
 			tunneltest.Serve(w, r, func(port string) (io.ReadWriteCloser, error) { return net.Dial("tcp", ports[port]) })
@@ -55,15 +70,15 @@ func startPod(t *testing.T, maySeeSecrets bool) (url string, server *valkeytest.
 			answer.code, answer.body = http.StatusOK, valkey
 		case path == "/api/v1/namespaces/ns/pods":
 			answer.code, answer.body = http.StatusOK, pods
-		case path == "/api/v1/namespaces/ns/secrets/app" && maySeeSecrets:
-			answer.code, answer.body = http.StatusOK, secret
+		case isSecret && secrets[secret] != nil:
+			answer.code, answer.body = http.StatusOK, corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Data: secrets[secret]}
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(answer.code)
 		_ = json.NewEncoder(w).Encode(answer.body)
 	}))
 	t.Cleanup(front.Close)
-	return front.URL, server
+	return front.URL
 }
 
 func TestSessionsWithARealServer(t *testing.T) {

@@ -141,7 +141,7 @@ func TestCommandLinesThatMakeNoSense(t *testing.T) {
 	for _, line := range []string{
 		"stattus", "status a b", "status --bogus", "status -o xml", "status a -w -o json", "status a --interval 0s -w", "failover", "failover a b",
 		"failover a --timeout 31s", "failover a --timeout 0s", "monitors a b", "monitors -o nonsense", "monitors -w -o wide", "replication", "replication a -w -o json",
-		"snapshot", "cli", "cli a PING", "cli -- PING", "cli a --raw --formatted", "credentials", "connect", "connect a --client jedis", "connect a --via magic",
+		"snapshot", "cli", "cli a PING", "cli -- PING", "cli a --raw --formatted", "cli a --ca x --cert y", "cli a --cert x --key y", "credentials", "connect", "connect a --client jedis", "connect a --via magic",
 		"connect a --client redis-py -o json", "describe-boot", "describe-boot a --pod b", "describe-boot --node 1 --pod b", "support-bundle a", "support-bundle --log-lines 0", "version a",
 	} {
 		code, stdout, stderr := run(t, t.Context(), "http://127.0.0.1:1", "", strings.Fields(line)...)

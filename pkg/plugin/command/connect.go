@@ -35,7 +35,10 @@ func (a *App) connect() *cobra.Command {
 password is. With --client, code for a client library: ` + strings.Join(settings.Libraries(), ", ") + `.
 
 Through the Sentinels a client finds the new primary by itself, also while the product's controller is away. Through the write
-Service it only has to connect again. The password is a variable of the environment in what is printed, unless --show-password.`,
+Service it only has to connect again. The password is a variable of the environment in what is printed, unless --show-password.
+
+Where the Valkey has TLS alone, the code speaks it, and the authority of the servers is read from a file that the application's pod
+mounts; where plaintext is served beside it, the code is that for plaintext, and it is said where TLS is.`,
 		Example: `  kubectl valkey connect cache
   kubectl valkey connect cache --client valkey-go
   kubectl valkey connect cache --client node-redis --via service --login app`,
@@ -153,18 +156,52 @@ func (a *App) printSettings(s settings.Settings, namespace string) {
 			table.Row("  password", "Secret "+namespace+"/"+secret+", key "+orFirst(key))
 		}
 	}
+	encryptionRows(&table, s.TLS, namespace)
 	user("User", s.User, s.Secret, s.Key, s.Password)
 	if s.Monitor != "" {
 		user("Sentinel user", s.SentinelUser, s.SentinelSecret, s.SentinelKey, s.SentinelPassword)
 	}
 	table.Write(a.Out, "")
-	if s.Secret != "" && s.Password == "" {
-		_, _ = fmt.Fprintf(a.Out, "\nIn the pod of an application:\n%s", env(settings.EnvPassword, s.Secret, s.Key))
-		if s.SentinelSecret != "" {
-			_, _ = fmt.Fprint(a.Out, env(settings.EnvSentinelPassword, s.SentinelSecret, s.SentinelKey))
-		}
+	if manifest := inPod(s); manifest != "" {
+		_, _ = fmt.Fprintf(a.Out, "\nIn the pod of an application:\n%s", manifest)
 	}
 	_, _ = fmt.Fprintf(a.Out, "\nCode for a client library: --client %s\n", strings.Join(settings.Libraries(), "|"))
+}
+
+func encryptionRows(table *screen.Table, tls *settings.TLS, namespace string) {
+	if tls == nil {
+		return
+	}
+	if tls.Only {
+		table.Row("TLS", "alone", "there is no plaintext")
+	} else {
+		table.Row("TLS", "beside plaintext", tls.Write.String()+" for the primary, "+tls.Read.String()+" for the replicas")
+	}
+	if tls.Pending != "" {
+		table.Row("  not yet", tls.Pending)
+	}
+	table.Row("  authority", "Secret "+namespace+"/"+tls.Authority.Secret+", key "+tls.Authority.Key)
+	if other := tls.SentinelAuthority; other != nil && *other != tls.Authority {
+		table.Row("  of Sentinels", "Secret "+namespace+"/"+other.Secret+", key "+other.Key)
+	}
+	if tls.ClientCertificate {
+		table.Row("  certificate", "required", "a client shows one of that authority ("+settings.FileCertificate+", "+settings.FileKey+" in code)")
+	}
+}
+
+// inPod is what the manifest of an application's pod needs, empty where it needs nothing.
+func inPod(s settings.Settings) string {
+	text := ""
+	if s.Secret != "" && s.Password == "" {
+		text += env(settings.EnvPassword, s.Secret, s.Key)
+		if s.SentinelSecret != "" {
+			text += env(settings.EnvSentinelPassword, s.SentinelSecret, s.SentinelKey)
+		}
+	}
+	if s.TLS != nil {
+		text += s.TLS.Mounts()
+	}
+	return text
 }
 
 func orFirst(key string) string {
@@ -216,6 +253,9 @@ func (a *App) printCode(s settings.Settings, flags connectFlags) error {
 	}
 	if s.Secret != "" && s.Password == "" {
 		_, _ = fmt.Fprintf(a.ErrOut, "The password of user %s is in Secret %s.\n", s.User, s.Secret)
+	}
+	if s.TLS != nil {
+		_, _ = fmt.Fprintf(a.ErrOut, "The authority for TLS is in Secret %s, key %s.\n", s.TLS.Authority.Secret, s.TLS.Authority.Key)
 	}
 	return nil
 }
