@@ -4,6 +4,8 @@
 package bundle
 
 import (
+	"bytes"
+	"encoding/base64"
 	"regexp"
 	"strings"
 )
@@ -12,7 +14,7 @@ const hidden = "[REDACTED]"
 
 var (
 	// secretKey is a key of a map, the name of a variable or of a flag, behind which a secret may be. Names of Secrets are none.
-	secretKey = regexp.MustCompile(`(?i)(pass|passwd|password|passphrase|token|credentials?|api[-_]?key|private[-_]?key|requirepass|masterauth|primaryauth|auth)$`)
+	secretKey = regexp.MustCompile(`(?i)(pass|passwd|password|passphrase|token|credentials?|api[-_]?key|private[-_]?key|tls[-_.]key|requirepass|masterauth|primaryauth|auth)$`)
 	// directives of configuration files, whose value stands behind a blank.
 	directive = regexp.MustCompile(`(?i)\b(requirepass|masterauth|primaryauth|auth-pass\s+\S+|sentinel-pass|[a-z-]+-key-file-pass)(\s*[=:]\s*|\s+)("[^"]*"|\S+)`)
 	assigned  = regexp.MustCompile(`(?i)\b([a-z_-]*(?:password|passwd|passphrase|token|api[-_]?key))("?\s*[:=]\s*)("[^"]*"|[^\s,;}\]]+)`)
@@ -21,6 +23,7 @@ var (
 	jwt       = regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`)
 	hash      = regexp.MustCompile(`[#!]?\b[0-9a-f]{64}\b`)
 	pem       = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)`)
+	encoded   = regexp.MustCompile(`LS0tLS1CRUdJTi[A-Za-z0-9+/=]+`) // PEM, once more encoded, as in a Secret
 	aclWord   = regexp.MustCompile(`(^|\s)([<>])\S+`)
 	// Names of images hold a hash of their content, which is none of a password.
 	digest = regexp.MustCompile(`sha256:[0-9a-f]{64}`)
@@ -34,6 +37,7 @@ func Text(text string) string {
 		return "\x00"
 	})
 	text = pem.ReplaceAllString(text, hidden)
+	text = encoded.ReplaceAllStringFunc(text, certificatesOnly)
 	text = inURL.ReplaceAllString(text, "://"+hidden+"@")
 	text = bearer.ReplaceAllString(text, "Bearer "+hidden)
 	text = jwt.ReplaceAllString(text, hidden)
@@ -42,6 +46,15 @@ func Text(text string) string {
 	text = hash.ReplaceAllString(text, hidden)
 	for _, found := range digests {
 		text = strings.Replace(text, "\x00", found, 1)
+	}
+	return text
+}
+
+// certificatesOnly lets those through, which are public; what cannot be read may be a key.
+func certificatesOnly(text string) string {
+	plain, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || bytes.Contains(plain, []byte("PRIVATE KEY")) {
+		return hidden
 	}
 	return text
 }

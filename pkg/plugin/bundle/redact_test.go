@@ -4,6 +4,7 @@
 package bundle
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ func TestTextHidesWhatIsSecret(t *testing.T) {
 		"-----BEGIN RSA PRIVATE KEY-----\n" + secret + "\n-----END RSA PRIVATE KEY-----\nbehind",
 		"token: " + secret,
 		"tls-key-file-pass " + secret,
+		"data: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN PRIVATE KEY-----\n"+secret+"\n-----END PRIVATE KEY-----\n")),
 	} {
 		if got := Text(text); strings.Contains(got, secret) || !strings.Contains(got, hidden) {
 			t.Errorf("%q became %q", text, got)
@@ -40,6 +42,7 @@ func TestTextHidesWhatIsSecret(t *testing.T) {
 		"image docker.io/valkey/valkey@sha256:" + hash + " pulled",
 		"failover from cache-0 to cache-1 took 1.2s",
 		"maxmemory-policy allkeys-lru",
+		"data: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n")),
 	} {
 		if got := Text(text); got != text {
 			t.Errorf("%q became %q", text, got)

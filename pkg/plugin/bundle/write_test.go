@@ -7,6 +7,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -25,7 +26,15 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/plugin/cluster"
 )
 
-const password = "s3cr3t-of-the-test"
+const (
+	password = "s3cr3t-of-the-test"
+	// base64 of a key for TLS, as it is in PEM.
+	keyBody = "MIGHAgEAMBMGByqGSM49"
+	theKey  = "-----BEGIN PRIVATE KEY-----\n" + keyBody + "\n-----END PRIVATE KEY-----\n"
+)
+
+// encodedKey is the key as it is in a Secret.
+var encodedKey = base64.StdEncoding.EncodeToString([]byte(theKey))
 
 // answers is a cluster that knows one pod, whose every corner holds a password, and nothing else.
 func answers(t *testing.T) (clients *cluster.Clients, asked func() []string) {
@@ -33,7 +42,7 @@ func answers(t *testing.T) (clients *cluster.Clients, asked func() []string) {
 	pod := corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "valkey-cache-0-0", Annotations: map[string]string{
-			"kubectl.kubernetes.io/last-applied-configuration": password,
+			"kubectl.kubernetes.io/last-applied-configuration": password, "key": theKey, "secret": `{"tls.key":"` + encodedKey + `"}`,
 		}},
 		Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "server", Env: []corev1.EnvVar{{Name: "MY_PASSWORD", Value: password}, {Name: "MODE", Value: "kept"}}, Args: []string{"--requirepass", password},
@@ -51,7 +60,7 @@ func answers(t *testing.T) (clients *cluster.Clients, asked func() []string) {
 			if r.URL.Query().Get("tailLines") != "10" || r.URL.Query().Get("limitBytes") == "" {
 				t.Errorf("a log without bounds: %s", r.URL)
 			}
-			_, _ = io.WriteString(w, "a line\nmasterauth "+password+"\nredis://u:"+password+"@host\n")
+			_, _ = io.WriteString(w, "a line\nmasterauth "+password+"\nredis://u:"+password+"@host\n"+theKey+"tls.key: "+encodedKey+"\n")
 		case strings.HasSuffix(r.URL.Path, "/pods"):
 			w.Header().Set("Content-Type", "application/json")
 			_ = json.NewEncoder(w).Encode(corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{pod}})
@@ -110,6 +119,9 @@ func TestABundleHoldsWhatCanBeHadAndNoSecret(t *testing.T) {
 	for name, content := range files {
 		if strings.Contains(content, password) || strings.Contains(name, password) {
 			t.Errorf("%s holds the password", name)
+		}
+		if strings.Contains(content, keyBody) || strings.Contains(content, encodedKey) {
+			t.Errorf("%s holds the key", name)
 		}
 		if strings.Contains(name, "..") || !strings.HasPrefix(name, "valkey-support-ns-19700101T000000Z/") {
 			t.Errorf("a file called %s", name)
