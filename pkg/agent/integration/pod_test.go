@@ -65,7 +65,7 @@ func (p *pod) start() {
 		"--server", p.set.options.binary.Path, "--server-host", p.address.Host,
 	}
 	if p.kind == "node" {
-		args = append(args, "--acl-dir", p.path("acl"), "--passwords-dir", p.path("passwords"), "--data-dir", p.path("data"), "--poll", "100ms")
+		args = append(args, "--acl-dir", p.path("acl"), "--passwords-dir", p.path("passwords"), "--tls-dir", p.path("tls"), "--data-dir", p.path("data"), "--poll", "100ms")
 		args = append(args, p.set.options.flags...)
 	} else {
 		args = append(args, "--state-dir", p.path("state"))
@@ -211,9 +211,9 @@ func (p *pod) ready() error {
 }
 
 func (p *pod) target(user string) valkeyclient.Target {
-	return valkeyclient.Target{
+	return p.set.encryption.On(valkeyclient.Target{
 		Name: p.name, Address: p.address.String(), Credentials: valkeyclient.Credentials{Username: user, Password: password},
-	}
+	})
 }
 
 func (p *pod) node() valkeyclient.Node {

@@ -50,6 +50,8 @@ type options struct {
 	// downAfter of the monitor, in milliseconds. Default 1000.
 	downAfter int
 	binary    valkeytest.Binary
+	// tls is what the nodes are told; what is mounted is the test's.
+	tls *boot.TLS
 	// networks gives each pod a network of its own, which it can be cut off from. Needs a network of the test's own.
 	networks bool
 	// dns makes everybody reachable by name only: the DNS server's address. Needs a network of the test's own.
@@ -65,6 +67,8 @@ type set struct {
 	nodes     []*pod
 	sentinels []*pod
 	client    *valkeyclient.Client
+	// encryption is how the test speaks to the nodes.
+	encryption valkeyclient.Encryption
 	// hint is the controller's, "" before there was a primary; each hint written reaches all nodes at once.
 	hint string
 }
@@ -157,6 +161,7 @@ func (s *set) write() {
 	node := boot.Node{
 		Namespace: "ns", Valkey: "v", Mode: s.options.mode, Members: endpoints(s.nodes), MonitorName: monitorName,
 		Sentinels: endpoints(s.sentinels), Primary: s.hint, Persistent: s.options.persistent, DNS: s.dns(),
+		TLS: s.options.tls,
 	}
 	nodeSettings, err := boot.Encode(node)
 	s.must(err)
