@@ -8,6 +8,8 @@ package e2e
 import (
 	"encoding/base64"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -213,6 +215,16 @@ func liveOverTLS(t *testing.T, x *encrypted) {
 	if snapshot := framework.Kubectl(t, "get", "--raw", path); !strings.Contains(snapshot, "handover:") {
 		t.Errorf("a snapshot of %d bytes lacks what was written", len(snapshot))
 	}
+	plugin := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), filepath.Join("..", "..", "bin", "kubectl-valkey"), append([]string{"-n", x.Namespace}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Errorf("kubectl valkey %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	wants(t, "cli", plugin("cli", x.Name, "--", "PING"), "PONG")
+	wants(t, "status", plugin("status", x.Name), "TLS", "alone")
+	wants(t, "connect", plugin("connect", x.Name), "there is no plaintext", secretTLS)
 }
 
 // The certificate is taken by every port, while clients write and none of them notices.
