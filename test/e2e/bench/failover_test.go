@@ -97,7 +97,7 @@ func median(values []time.Duration) time.Duration {
 func (f *failovers) strikeOurs(t *testing.T, i int, strike func(*testing.T, victim) func()) map[string]time.Duration {
 	f.set.WaitReady(t, 5*time.Minute)
 	f.set.WaitAgreed(t)
-	f.set.MovePrimary(t, func(machine string) bool { return slices.Contains(f.machines(t), machine) })
+	f.set.MovePrimary(t, f.client, func(machine string) bool { return slices.Contains(f.machines(t), machine) })
 	primary := f.set.Primary(t)
 	pod, err := f.set.Pod(t, primary)
 	if err != nil {
