@@ -17,7 +17,9 @@ export function keeper(Redis, task, tls) {
         sentinelTLS: tls,
         enableTLSForSentinelMode: Boolean(tls),
       };
-  const client = quiet(new Redis({ ...where, username: task.user, password: task.password }));
+  // Without these the library waits for ever for a server, or a Sentinel, that does not answer.
+  const patience = { connectTimeout: task.timeoutMillis, commandTimeout: task.timeoutMillis, sentinelCommandTimeout: task.timeoutMillis };
+  const client = quiet(new Redis({ ...where, ...patience, username: task.user, password: task.password }));
   return {
     set: (key, value) => client.set(key, value),
     get: (keys) => client.mget(keys),

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,26 +26,6 @@ func (c *cluster) setPolicy(enabled bool) {
 		c.t.Fatal(err)
 	}
 	c.pass()
-}
-
-func TestANetworkPolicyComesAndGoes(t *testing.T) {
-	c := startCluster(t, valkeytest.Default(t), 3)
-	c.pass()
-	policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: naming.SentinelWorkload(testSet)}}
-	gone := func() bool {
-		return apierrors.IsNotFound(c.kube.Get(t.Context(), client.ObjectKeyFromObject(policy), policy))
-	}
-	if !gone() {
-		t.Error("there is one before it is asked for")
-	}
-	c.setPolicy(true)
-	if gone() {
-		t.Fatal("there is none")
-	}
-	c.setPolicy(false)
-	if !gone() {
-		t.Error("it is still there")
-	}
 }
 
 func TestANetworkPolicyOfSomebodyElseIsLeftAlone(t *testing.T) {

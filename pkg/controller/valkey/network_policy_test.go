@@ -9,9 +9,7 @@ import (
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -20,41 +18,6 @@ import (
 func withPolicy(enabled bool) func(*v1alpha1.ValkeySpec) {
 	return func(spec *v1alpha1.ValkeySpec) {
 		spec.Networking.NetworkPolicy = &v1alpha1.NetworkPolicySpec{Enabled: enabled}
-	}
-}
-
-func TestANetworkPolicyComesAndGoes(t *testing.T) {
-	l := newLab(t)
-	l.makeValkey(nil)
-	l.untilReady()
-	policy := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: testNamespace, Name: naming.ValkeyNetworkPolicy(testName)}}
-	gone := func() bool {
-		return apierrors.IsNotFound(l.kube.Get(t.Context(), client.ObjectKeyFromObject(policy), policy))
-	}
-	if !gone() {
-		t.Error("there is one before it is asked for")
-	}
-	l.change(withPolicy(true))
-	l.pass()
-	if gone() {
-		t.Fatal("there is none")
-	}
-	if err := l.kube.Delete(t.Context(), policy); err != nil {
-		t.Fatal(err)
-	}
-	l.pass()
-	if gone() {
-		t.Error("one that somebody deleted is not made again")
-	}
-	l.written()
-	l.pass()
-	if written := l.written(); len(written) > 0 {
-		t.Errorf("an idle pass writes %v", written)
-	}
-	l.change(withPolicy(false))
-	l.pass()
-	if !gone() {
-		t.Error("it is still there")
 	}
 }
 
