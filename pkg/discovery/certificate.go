@@ -24,6 +24,9 @@ import (
 // certificateLifetime is how old a Secret may be when it is used: a change is seen that late.
 const certificateLifetime = 10 * time.Second
 
+// forgetCertificate is how long a Secret that nobody asks for any more is remembered.
+const forgetCertificate = time.Hour
+
 // Certificate is what a Secret for TLS holds.
 type Certificate struct {
 	// Encryption speaks to whoever has a certificate of the same authority.
@@ -45,23 +48,36 @@ type knownCertificate struct {
 	certificate Certificate
 	err         error
 	read        time.Time
+	// speaks is the last encryption that could be used: a Secret that is lost or broken must not keep us from servers that go on with what it held.
+	speaks valkeyclient.Encryption
 }
 
-// Of is the certificate in a Secret. It fails with ErrNoCredentials where the Secret, or a key in it, is not there or may not be read, and with
+// Of is the certificate in a Secret, as it is now. It fails with ErrNoCredentials where the Secret, or a key in it, is not there or may not be read, and with
 // valkeyclient.ErrCertificate where what is there cannot be used.
 func (c *Certificates) Of(ctx context.Context, namespace, secret string) (Certificate, error) {
-	key := types.NamespacedName{Namespace: namespace, Name: secret}
+	known := c.look(ctx, types.NamespacedName{Namespace: namespace, Name: secret})
+	return known.certificate, known.err
+}
+
+func (c *Certificates) look(ctx context.Context, key types.NamespacedName) knownCertificate {
 	now := time.Now()
 	c.mu.Lock()
 	known, has := c.known[key]
 	c.mu.Unlock()
 	if has && now.Sub(known.read) < certificateLifetime {
-		return known.certificate, known.err
+		return known
 	}
-	read := knownCertificate{read: now}
-	read.certificate, read.err = c.read(ctx, key)
+	read := knownCertificate{read: now, speaks: known.speaks}
+	var authority valkeyclient.Encryption
+	read.certificate, authority, read.err = c.read(ctx, key)
+	switch {
+	case read.err == nil:
+		read.speaks = read.certificate.Encryption
+	case read.speaks.Config == nil:
+		read.speaks = authority
+	}
 	if ctx.Err() != nil {
-		return read.certificate, read.err
+		return read
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,34 +85,36 @@ func (c *Certificates) Of(ctx context.Context, namespace, secret string) (Certif
 		c.known = map[types.NamespacedName]knownCertificate{}
 	}
 	for other, old := range c.known {
-		if now.Sub(old.read) > 10*certificateLifetime {
+		if now.Sub(old.read) > forgetCertificate {
 			delete(c.known, other)
 		}
 	}
 	c.known[key] = read
-	return read.certificate, read.err
+	return read
 }
 
-func (c *Certificates) read(ctx context.Context, key types.NamespacedName) (Certificate, error) {
+// read is the certificate in a Secret. Where it cannot be used and the authorities can, authority believes those and shows no certificate.
+func (c *Certificates) read(ctx context.Context, key types.NamespacedName) (certificate Certificate, authority valkeyclient.Encryption, err error) {
 	data, err := c.Secrets.SecretData(ctx, key.Namespace, key.Name)
 	if err != nil {
-		return Certificate{}, fmt.Errorf("%w: Secret %s: %w", ErrNoCredentials, key.Name, err)
+		return Certificate{}, authority, fmt.Errorf("%w: Secret %s: %w", ErrNoCredentials, key.Name, err)
 	}
+	authority, _ = valkeyclient.NewEncryption(data[naming.KeyCA], nil, nil)
 	for _, part := range []string{naming.KeyCA, naming.KeyCertificate, naming.KeyPrivateKey} {
 		if len(data[part]) == 0 {
-			return Certificate{}, fmt.Errorf("%w: Secret %s has no key %s", ErrNoCredentials, key.Name, part)
+			return Certificate{}, authority, fmt.Errorf("%w: Secret %s has no key %s", ErrNoCredentials, key.Name, part)
 		}
 	}
 	encryption, err := valkeyclient.NewEncryption(data[naming.KeyCA], data[naming.KeyCertificate], data[naming.KeyPrivateKey])
 	if err != nil {
-		return Certificate{}, fmt.Errorf("Secret %s: %w", key.Name, err)
+		return Certificate{}, authority, fmt.Errorf("Secret %s: %w", key.Name, err)
 	}
 	block, _ := pem.Decode(data[naming.KeyCertificate])
 	parsed, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return Certificate{}, fmt.Errorf("Secret %s: %w: %w", key.Name, valkeyclient.ErrCertificate, err)
+		return Certificate{}, authority, fmt.Errorf("Secret %s: %w: %w", key.Name, valkeyclient.ErrCertificate, err)
 	}
-	return Certificate{Encryption: encryption, Serial: SerialOf(parsed), NotAfter: parsed.NotAfter}, nil
+	return Certificate{Encryption: encryption, Serial: SerialOf(parsed), NotAfter: parsed.NotAfter}, authority, nil
 }
 
 // Summary is what plans need to know of the certificate in a Secret.
@@ -116,16 +134,16 @@ func (c *Certificates) Summary(ctx context.Context, namespace, secret string) de
 func SerialOf(certificate *x509.Certificate) string { return certificate.SerialNumber.Text(16) }
 
 // EncryptionOf is how to speak to a process that has the TLS of a spec. settled: its move to that is complete, and it takes nothing else; until
-// then it may speak plaintext. The zero value without TLS.
+// then it may speak plaintext. A Secret that cannot be used now leaves it at what it last held. The zero value without TLS.
 func (c *Certificates) EncryptionOf(ctx context.Context, namespace string, tls *v1alpha1.TLSSpec, settled bool) (valkeyclient.Encryption, error) {
 	if !tls.IsOn() || tls.SecretName == "" {
 		return valkeyclient.Encryption{}, nil
 	}
-	certificate, err := c.Of(ctx, namespace, tls.SecretName)
-	if err != nil {
-		return valkeyclient.Encryption{}, err
+	known := c.look(ctx, types.NamespacedName{Namespace: namespace, Name: tls.SecretName})
+	encryption := known.speaks
+	if encryption.Config == nil {
+		return encryption, known.err
 	}
-	encryption := certificate.Encryption
 	encryption.Mixed = !settled || !tls.IsOnly()
 	return encryption, nil
 }

@@ -245,6 +245,11 @@ func brokenSecret(t *testing.T, x *encrypted) {
 	x.store(t, valkeytest.NewAuthority(t).Issue("other").Key)
 	x.WaitCondition(t, v1alpha1.ConditionEncrypted, metav1.ConditionFalse, v1alpha1.ReasonCertificateUnusable, time.Minute)
 	x.WaitCondition(t, v1alpha1.ConditionDegraded, metav1.ConditionTrue, v1alpha1.ReasonCertificateUnusable, time.Minute)
+	framework.Kubectl(t, "delete", "secret", secretTLS, "-n", x.Namespace)
+	x.WaitCondition(t, v1alpha1.ConditionEncrypted, metav1.ConditionFalse, v1alpha1.ReasonSecretMissing, time.Minute)
+	// The controller goes on seeing the servers: in mode Operator they would be fenced otherwise.
+	x.WaitCondition(t, v1alpha1.ConditionReady, metav1.ConditionTrue, "", time.Minute)
+	x.WaitCondition(t, v1alpha1.ConditionReplicationHealthy, metav1.ConditionTrue, "", time.Minute)
 	if err := x.serves(t, x.ports(naming.PortValkey, naming.PortSentinel)); err != nil {
 		t.Errorf("what ran does not go on: %v", err)
 	}
