@@ -36,7 +36,7 @@ func TestAnswersHaveClasses(t *testing.T) {
 		"FAILOVER requires connected replicas.":                                    ErrNoGoodReplica,
 		"FAILOVER target HOST and PORT is not a replica.":                          ErrNoGoodReplica,
 		"FAILOVER is not valid when server is a replica.":                          ErrReadOnly,
-		"max number of clients reached":                                            ErrUnreachable,
+		"max number of clients reached":                                            ErrTooManyClients,
 		"CONFIG SET failed (possibly related to argument 'x') - argument couldn't": ErrInvalid,
 		"Invalid IP address or hostname specified":                                 ErrInvalid,
 		"BUSY Valkey is busy running a script.":                                    ErrUnexpected,
