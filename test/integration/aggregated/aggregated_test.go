@@ -196,12 +196,12 @@ func (c *cluster) testUsers(t *testing.T) {
 	if err := snapshotOf(editor); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("edit takes a snapshot: %v", err)
 	}
-	if err := editor.RESTClient().Post().Namespace("default").Resource("failoverrequests").MaxRetries(0).Body(request).Do(t.Context()).Error(); !apierrors.IsServiceUnavailable(err) {
+	if err := editor.RESTClient().Post().Namespace("default").Resource("failoverrequests").MaxRetries(0).Body(request).Do(t.Context()).Error(); !apierrors.IsConflict(err) {
 		t.Errorf("edit asks for a failover: %v", err)
 	}
 	err := editor.RESTClient().Post().Namespace("default").Resource("valkeys").Name("shared").SubResource("failover").
 		MaxRetries(0).Body(&v1alpha1.Failover{}).Do(t.Context()).Error()
-	if !apierrors.IsServiceUnavailable(err) || !strings.Contains(err.Error(), "cannot log in yet") {
+	if !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "nobody could take over") {
 		t.Errorf("edit fails over: %v", err)
 	}
 	if _, err := editor.Valkeys("kube-system").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {

@@ -97,7 +97,7 @@ func TestFailoverWithSentinels(t *testing.T) {
 
 // Who changes the primary while the controller is away is told what does not follow; and status does not name two primaries.
 func TestFailoverWithoutTheController(t *testing.T) {
-	const namespace = "failover-alone"
+	const namespace = "failover-unled"
 	set := startSet(t, namespace, v1alpha1.FailoverModeOperator, 1, 0)
 	valkey := get(t, namespace)
 	valkey.Status.Primary = "cache-0"
