@@ -45,28 +45,27 @@ type Client struct {
 // Client starts a client pod in a namespace.
 func (e *Env) Client(t *testing.T, namespace string) *Client {
 	t.Helper()
-	return e.client(t, namespace, "testclient", "")
+	return e.client(t, &Client{namespace: namespace, pod: "client"}, "testclient", "")
 }
 
 // Libraries starts a client pod that also has the programs of test/clients.
 func (e *Env) Libraries(t *testing.T, namespace string) *Client {
 	t.Helper()
-	return e.client(t, namespace, "testclients", "")
+	return e.client(t, &Client{namespace: namespace, pod: "client"}, "testclients", "")
 }
 
-// ClientAwayFrom starts a client pod that is not on the named node.
+// ClientAwayFrom starts a client pod that is not on the named node, beside that of Client.
 func (e *Env) ClientAwayFrom(t *testing.T, namespace, node string) *Client {
 	t.Helper()
-	return e.client(t, namespace, "testclient", fmt.Sprintf(`  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+	return e.client(t, &Client{namespace: namespace, pod: "client-away"}, "testclient", fmt.Sprintf(`  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
     {matchExpressions: [{key: kubernetes.io/hostname, operator: NotIn, values: [%s]}]}]}}}
 `, node))
 }
 
-func (e *Env) client(t *testing.T, namespace, image, placement string) *Client {
+func (e *Env) client(t *testing.T, c *Client, image, placement string) *Client {
 	t.Helper()
-	c := &Client{namespace: namespace, pod: "client"}
-	Apply(t, namespace, fmt.Sprintf(clientManifest, c.pod, image)+placement)
-	Kubectl(t, "wait", "-n", namespace, "--for=condition=Ready", "pod/"+c.pod, "--timeout=90s")
+	Apply(t, c.namespace, fmt.Sprintf(clientManifest, c.pod, image)+placement)
+	Kubectl(t, "wait", "-n", c.namespace, "--for=condition=Ready", "pod/"+c.pod, "--timeout=90s")
 	return c
 }
 
