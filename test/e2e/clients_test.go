@@ -46,7 +46,7 @@ func TestClientLibraries(t *testing.T) {
 	t.Run("the primary is killed", c.kill)
 }
 
-// staysAway did not come back to a primary whose process was killed, as the page says.
+// staysAway is not tried with a primary whose process is killed, as the page says.
 const staysAway = "iovalkey"
 
 type clients struct {
