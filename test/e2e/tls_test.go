@@ -39,8 +39,9 @@ type encrypted struct {
 }
 
 // A running Valkey and its Sentinels go to TLS and back; clients that moved while both were served lose no acknowledged write.
+//
+// It runs alone: every write of its clients is encrypted, which would slow other tests down so that they saw failovers that nobody planned.
 func TestMovesToTLSAndBack(t *testing.T) {
-	t.Parallel()
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "tls")
 	x := &encrypted{authority: valkeytest.NewAuthority(t)}
@@ -204,13 +205,14 @@ func failoversOverTLS(t *testing.T, x *encrypted) {
 }
 
 func liveOverTLS(t *testing.T, x *encrypted) {
-	table := framework.Kubectl(t, "get", "valkey", x.Name, "-n", x.Namespace, "--subresource=replication")
-	if strings.Count(table, " up ") != 2 || !strings.Contains(table, "3/3") {
-		t.Errorf("replication:\n%s", table)
-	}
-	if table := framework.Kubectl(t, "get", "monitors.valkey.io", "-n", x.Namespace); !strings.Contains(table, "3/3") {
-		t.Errorf("monitors:\n%s", table)
-	}
+	framework.Eventually(t, time.Minute, "replication and monitors tell of all", func() error { // the primary was lost a moment ago
+		table := framework.Kubectl(t, "get", "valkey", x.Name, "-n", x.Namespace, "--subresource=replication")
+		monitors := framework.Kubectl(t, "get", "monitors.valkey.io", "-n", x.Namespace)
+		if strings.Count(table, " up ") != 2 || !strings.Contains(table, "3/3") || !strings.Contains(monitors, "3/3") {
+			return fmt.Errorf("replication:\n%s\nmonitors:\n%s", table, monitors)
+		}
+		return nil
+	})
 	path := fmt.Sprintf("/apis/valkey.io/v1alpha1/namespaces/%s/valkeys/%s/proxy/snapshot", x.Namespace, x.Name)
 	if snapshot := framework.Kubectl(t, "get", "--raw", path); !strings.Contains(snapshot, "handover:") {
 		t.Errorf("a snapshot of %d bytes lacks what was written", len(snapshot))
