@@ -148,6 +148,12 @@ func (c *Certificates) EncryptionOf(ctx context.Context, namespace string, tls *
 	return encryption, nil
 }
 
+// NodeEncryption is how the server of a node is spoken to, by how far its move to TLS is.
+func (c *Certificates) NodeEncryption(ctx context.Context, node *v1alpha1.ValkeyNode) (valkeyclient.Encryption, error) {
+	settled := meta.IsStatusConditionTrue(node.Status.Conditions, v1alpha1.ConditionEncrypted)
+	return c.EncryptionOf(ctx, node.Namespace, node.Spec.TLS, settled)
+}
+
 // SentinelEncryption is how the Sentinels of a set are spoken to, by how far its move to TLS is.
 func (c *Certificates) SentinelEncryption(ctx context.Context, set *v1alpha1.ValkeySentinel) (valkeyclient.Encryption, error) {
 	tls := set.Spec.Networking.TLS

@@ -10,8 +10,6 @@ import (
 	"net"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
@@ -77,8 +75,7 @@ func (r Resolver) Members(ctx context.Context, valkey *v1alpha1.Valkey, nodes []
 	members := make([]Member, 0, len(nodes))
 	for i := range nodes {
 		node := &nodes[i]
-		settled := meta.IsStatusConditionTrue(node.Status.Conditions, v1alpha1.ConditionEncrypted)
-		encryption, err := r.Certificates.EncryptionOf(ctx, node.Namespace, node.Spec.TLS, settled)
+		encryption, err := r.Certificates.NodeEncryption(ctx, node)
 		if err != nil {
 			return nil, err
 		}

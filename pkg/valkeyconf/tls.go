@@ -24,6 +24,15 @@ func (c Certificates) Config() Config {
 	return Config{D("tls-cert-file", c.Certificate), D("tls-key-file", c.Key), D("tls-ca-cert-file", c.CA)}
 }
 
+// sentinelReloads is the first version whose Sentinels can be told to read their certificate again by themselves (tls-auto-reload-interval).
+const sentinelReloads = 901
+
+// SentinelReloads tells whether a Sentinel of that version takes a new certificate without a restart. One whose version cannot be read does not.
+func SentinelReloads(version string) bool {
+	number, known := versionNumber(version)
+	return known && number >= sentinelReloads
+}
+
 // Listening is where a server or Sentinel listens, and how it speaks to others of its kind.
 type Listening struct {
 	// Port is the one by which others know it.

@@ -7,22 +7,20 @@ import (
 	"context"
 	"os/exec"
 	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/agent/process"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 const (
 	// certificateEvery is how often the mounted certificate is looked at.
 	certificateEvery = 2 * time.Second
-	// reloadsSince is the first version, as 901 of 9.1, whose Sentinels read their certificate again by themselves: see reloadEvery.
-	reloadsSince = 901
-	// reloadEvery is how often they do, in seconds (tls-auto-reload-interval).
+	// reloadEvery is how often a Sentinel that can reads its certificate again, in seconds (tls-auto-reload-interval).
 	reloadEvery = "5"
 )
 
-var versionOf = regexp.MustCompile(`\bv=(\d+)\.(\d+)`)
+var versionOf = regexp.MustCompile(`\bv=(\d+\.\d+)`)
 
 func (a *Agent) binary() (string, error) {
 	if a.options.Server != "" {
@@ -43,12 +41,7 @@ func (a *Agent) reloads(binary string) bool {
 		return false
 	}
 	found := versionOf.FindSubmatch(told)
-	if found == nil {
-		return false
-	}
-	major, _ := strconv.Atoi(string(found[1]))
-	minor, _ := strconv.Atoi(string(found[2]))
-	return major*100+minor >= reloadsSince
+	return found != nil && valkeyconf.SentinelReloads(string(found[1]))
 }
 
 // keepCertificate takes a certificate that has changed in its Secret over to where the Sentinel reads it. One that does not read it again by itself

@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -32,14 +31,13 @@ func (r *reconciler) observeEncryption(ctx context.Context, o *observation) {
 }
 
 // encryptionOfNode is how a node is spoken to. One that does not exist is not.
-func (r *reconciler) encryptionOfNode(ctx context.Context, namespace, name string, nodes []v1alpha1.ValkeyNode) valkeyclient.Encryption {
+func (r *reconciler) encryptionOfNode(ctx context.Context, name string, nodes []v1alpha1.ValkeyNode) valkeyclient.Encryption {
 	for i := range nodes {
 		node := &nodes[i]
 		if node.Name != name {
 			continue
 		}
-		settled := meta.IsStatusConditionTrue(node.Status.Conditions, v1alpha1.ConditionEncrypted)
-		encryption, err := r.deps.Certificates.EncryptionOf(ctx, namespace, node.Spec.TLS, settled)
+		encryption, err := r.deps.Certificates.NodeEncryption(ctx, node)
 		if err != nil {
 			ctrl.LoggerFrom(ctx).V(1).Info("no way to speak TLS", "node", name, "error", err.Error())
 		}

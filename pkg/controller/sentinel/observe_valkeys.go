@@ -99,7 +99,7 @@ func (r *reconciler) observeValkey(ctx context.Context, valkey *v1alpha1.Valkey,
 	var members []member
 	for _, node := range nodesOf(valkey, nodes) {
 		m := member{endpoint: r.places.Node(valkey.Namespace, node)}
-		m.target = r.encryptionOfNode(ctx, valkey.Namespace, node, nodes).On(
+		m.target = r.encryptionOfNode(ctx, node, nodes).On(
 			valkeyclient.Target{Name: node, Credentials: valkeyclient.Credentials{Username: naming.UserOperator, Password: operator}})
 		for i := range pods.Items {
 			if pod := &pods.Items[i]; pod.Labels[naming.LabelNode] == node && pod.DeletionTimestamp == nil {

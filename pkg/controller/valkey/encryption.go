@@ -8,7 +8,6 @@ import (
 	"net"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -27,8 +26,7 @@ func (r *reconciler) observeEncryption(ctx context.Context, l *look) error {
 		l.Certificate = r.deps.Certificates.Summary(ctx, namespace, tls.Secret(naming.ValkeyCertificate(l.Valkey.Name)))
 	}
 	for _, n := range l.Nodes {
-		settled := meta.IsStatusConditionTrue(n.Object.Status.Conditions, v1alpha1.ConditionEncrypted)
-		encryption, err := r.deps.Certificates.EncryptionOf(ctx, namespace, n.Object.Spec.TLS, settled)
+		encryption, err := r.deps.Certificates.NodeEncryption(ctx, n.Object)
 		if err != nil {
 			// It is not reached then, unless it still speaks plaintext; the certificate's own condition says why.
 			ctrl.LoggerFrom(ctx).V(1).Info("no way to speak TLS", "node", n.Object.Name, "error", err.Error())

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -55,8 +54,7 @@ func (r *reconciler) target(ctx context.Context, node *v1alpha1.ValkeyNode, pod 
 	if password != "" {
 		of.Credentials = valkeyclient.Credentials{Username: naming.UserOperator, Password: password}
 	}
-	settled := meta.IsStatusConditionTrue(node.Status.Conditions, v1alpha1.ConditionEncrypted)
-	encryption, err := r.deps.Certificates.EncryptionOf(ctx, node.Namespace, node.Spec.TLS, settled)
+	encryption, err := r.deps.Certificates.NodeEncryption(ctx, node)
 	if err != nil {
 		// It is not reached then, unless it still speaks plaintext.
 		ctrl.LoggerFrom(ctx).V(1).Info("no way to speak TLS", "error", err.Error())

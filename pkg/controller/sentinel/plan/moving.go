@@ -5,14 +5,13 @@ package plan
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 // isEncrypted tells whether the Sentinel of a pod speaks TLS to servers and peers.
@@ -58,9 +57,6 @@ func (d *draft) whyNotMove(leaving int) string {
 	return ""
 }
 
-// reloads is the first version whose Sentinels take a new certificate by themselves.
-const reloads = 901
-
 // servesAnother tells whether a Sentinel shows another certificate than its Secret holds, and has to be replaced to take that.
 func (d *draft) servesAnother(index int) bool {
 	if index >= len(d.Sentinels) || d.Certificate.Reason != "" {
@@ -70,11 +66,7 @@ func (d *draft) servesAnother(index int) bool {
 	if sentinel.Served == "" || d.Certificate.Serial == "" || sentinel.Served == d.Certificate.Serial {
 		return false
 	}
-	major, rest, _ := strings.Cut(sentinel.Version, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	m, errMajor := strconv.Atoi(major)
-	n, errMinor := strconv.Atoi(minor)
-	return errMajor != nil || errMinor != nil || m*100+n < reloads
+	return !valkeyconf.SentinelReloads(sentinel.Version)
 }
 
 // mismatchOf says why Sentinels as they are now would not see the servers of a Valkey; empty where they would.
