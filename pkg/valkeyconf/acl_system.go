@@ -56,8 +56,10 @@ var sentinelUsers = map[string][]string{
 	naming.UserAPIServer: join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug", "+sentinel|set"),
 	naming.UserAgent:     join(lookAtMonitors, "&*", "+acl|whoami", "+psubscribe", "+subscribe", "+sentinel|failover", "+sentinel|debug"),
 	// Without publish or is-master-down-by-addr no failover ever happens, while everything looks well.
-	// sentinel|masters is for the Sentinel's own agent, which lets it finish its failovers before it ends.
-	naming.UserPeer:     {"&__sentinel__:hello", "+ping", "+publish", "+client|setname", "+sentinel|is-master-down-by-addr", "+sentinel|masters"},
+	// sentinel|masters and sentinel|debug are for the Sentinel's own agent, which lets it finish its failovers before it ends, and sets how often
+	// it asks.
+	naming.UserPeer: {"&__sentinel__:hello", "+ping", "+publish", "+client|setname", "+sentinel|is-master-down-by-addr", "+sentinel|masters",
+		"+sentinel|debug"},
 	naming.UserExporter: join(lookAtMonitors, "+client|setname", "+client|setinfo"),
 }
 

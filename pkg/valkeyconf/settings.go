@@ -105,10 +105,13 @@ func withoutSentinel(key string) string {
 	return key
 }
 
+// downAfter is how long a server may owe an answer before Sentinel holds it for down.
+const downAfter = "down-after-milliseconds"
+
 // monitorKeys are the numeric settings of a monitor with their smallest values (sentinel.c: sentinelSetCommand and the
 // reader of its file, which is the stricter of both).
 var monitorKeys = map[string]int64{
-	"down-after-milliseconds":          1,
+	downAfter:                          1,
 	"failover-timeout":                 1,
 	"parallel-syncs":                   0,
 	"primary-reboot-down-after-period": 0,
@@ -119,6 +122,9 @@ func IsMonitorSetting(key string) bool {
 	_, known := monitorKeys[Canonical(withoutSentinel(key))]
 	return known
 }
+
+// IsDownAfter tells whether the setting is that one, in any spelling.
+func IsDownAfter(key string) bool { return Canonical(withoutSentinel(key)) == downAfter }
 
 // CheckMonitorSetting tells what is wrong with the value of a setting of a monitor. Of what is none it says nothing.
 func CheckMonitorSetting(key, value string) error {

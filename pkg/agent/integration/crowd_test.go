@@ -39,7 +39,9 @@ func (p *pod) expectNoRoom(t *testing.T) {
 func TestPrimaryWithAllTheClientsItMayHave(t *testing.T) {
 	t.Parallel()
 	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
-		s := up(t, options{mode: decision.ModeSentinel, replicas: 1, sentinels: 3, config: fewClients, binary: binary}, keys)
+		// Sentinels that ask every second, as they do by themselves, would at times go back to the old primary, with this down-after.
+		o := options{mode: decision.ModeSentinel, replicas: 1, sentinels: 3, config: fewClients, downAfter: 1000, binary: binary}
+		s := up(t, o, keys)
 		old := s.nodes[0]
 		valkeytest.StartCrowd(t, old.address)
 		for deadline := time.Now().Add(4 * time.Second); time.Now().Before(deadline); time.Sleep(500 * time.Millisecond) { // the time in which nothing may happen

@@ -5,6 +5,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -49,6 +50,32 @@ func TestSentinelComesBack(t *testing.T) {
 		s.sentinels = s.sentinels[1:]
 		s.nodes[2].kill()
 		s.awaitPrimaryOtherThan(s.nodes[2])
+	})
+}
+
+// However short the down-after of a monitor is, several answers must be missing before a server is held for down. Another down-after is followed
+// while the Sentinel runs.
+func TestPingPeriodFollowsDownAfter(t *testing.T) {
+	t.Parallel()
+	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
+		s := up(t, options{mode: decision.ModeSentinel, replicas: 1, sentinels: 1, config: withoutPersistence, downAfter: 1000, binary: binary}, 1)
+		sentinel := s.sentinels[0]
+		s.awaitPing(sentinel, "200")
+		s.must(sentinel.sentinel().Set(t.Context(), monitorName, valkeyclient.Setting{Key: "down-after-milliseconds", Value: "500"}))
+		s.awaitPing(sentinel, "100")
+		s.must(sentinel.sentinel().Set(t.Context(), monitorName, valkeyclient.Setting{Key: "down-after-milliseconds", Value: "30000"}))
+		s.awaitPing(sentinel, "1000")
+	})
+}
+
+func (s *set) awaitPing(sentinel *pod, want string) {
+	s.t.Helper()
+	s.eventually("a ping period of "+want, func(ctx context.Context) error {
+		periods, err := sentinel.sentinel().DebugGet(ctx)
+		if err == nil && periods["ping-period"] != want {
+			err = fmt.Errorf("it is %s", periods["ping-period"])
+		}
+		return err
 	})
 }
 

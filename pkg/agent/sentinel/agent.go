@@ -178,6 +178,7 @@ func (a *Agent) run(signals *process.Signals) (int, error) {
 	if err := a.launch(r); err != nil {
 		return 1, err
 	}
+	go a.keepPace(ctx)
 	if a.diesAtOnce(signals) && len(r.settings.Config) > 0 {
 		a.options.Log.Error("the Sentinel does not start: once more without the user's configuration")
 		r.settings.Config = nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/agent/certificate"
 	"github.com/valkeykube/valkeykube/pkg/agent/decision"
@@ -36,12 +37,15 @@ latency-tracking-info-percentiles 50 99 99.9
 func TestReadState(t *testing.T) {
 	got, err := readState(file)
 	want := state{myID: "0123456789012345678901234567890123456789", currentEpoch: 5, monitors: map[string]monitorState{
-		"main":    {primary: topology.Address{Host: "v-1.svc", Port: 6379}, configEpoch: 3, leaderEpoch: 4},
+		"main":    {primary: topology.Address{Host: "v-1.svc", Port: 6379}, configEpoch: 3, leaderEpoch: 4, downAfter: 5 * time.Second},
 		"other":   {primary: topology.Address{Host: "v-9.svc", Port: 6380}},
 		"unknown": {},
 	}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
+	}
+	if shortest := got.shortestDownAfter(); shortest != 5*time.Second {
+		t.Errorf("shortest down-after %s", shortest)
 	}
 	if back := stateFrom("s-0", got.report()); back.monitors["main"].configEpoch != 3 || len(back.monitors) != 2 {
 		t.Errorf("after the way through a report: %+v", back)
@@ -50,6 +54,20 @@ func TestReadState(t *testing.T) {
 		if s, err := readState(broken); err == nil && len(s.monitors) > 0 && !s.monitors["main"].primary.IsZero() {
 			t.Errorf("%q: %+v", broken, s)
 		}
+	}
+}
+
+func TestPingPeriod(t *testing.T) {
+	for downAfter, want := range map[time.Duration]time.Duration{
+		usualDownAfter: usualPing, 5 * time.Second: usualPing, 2 * time.Second: 400 * time.Millisecond, time.Second: 200 * time.Millisecond,
+		500 * time.Millisecond: minPing, time.Millisecond: minPing,
+	} {
+		if got := pingPeriod(downAfter); got != want {
+			t.Errorf("%s: every %s, not %s", downAfter, got, want)
+		}
+	}
+	if shortest := (state{}).shortestDownAfter(); shortest != usualDownAfter {
+		t.Errorf("without monitors: %s", shortest)
 	}
 }
 

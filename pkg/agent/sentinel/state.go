@@ -5,6 +5,7 @@ package sentinel
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/agent/probe"
 	"github.com/valkeykube/valkeykube/pkg/topology"
@@ -25,7 +26,12 @@ type monitorState struct {
 	primary topology.Address
 	// configEpoch is that of the failover that made it the primary; leaderEpoch the last in which this Sentinel voted.
 	configEpoch, leaderEpoch int64
+	// downAfter is 0 where the file is silent, which means Sentinel's own.
+	downAfter time.Duration
 }
+
+// usualDownAfter is Sentinel's own (sentinel_default_down_after in sentinel.c).
+const usualDownAfter = 30 * time.Second
 
 // readState takes out of a file what it understands.
 func readState(text string) (state, error) {
@@ -69,10 +75,23 @@ func (s *state) read(what string, args []string) {
 		m.configEpoch = number(1)
 	case "leader-epoch":
 		m.leaderEpoch = number(1)
+	case "down-after-milliseconds":
+		m.downAfter = time.Duration(number(1)) * time.Millisecond
 	default:
 		return
 	}
 	s.monitors[args[0]] = m
+}
+
+// shortestDownAfter is that of the monitor that is to notice first.
+func (s state) shortestDownAfter() time.Duration {
+	shortest := usualDownAfter
+	for _, m := range s.monitors {
+		if m.downAfter > 0 {
+			shortest = min(shortest, m.downAfter)
+		}
+	}
+	return shortest
 }
 
 // report is the state for other agents.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/agent/probe"
 	"github.com/valkeykube/valkeykube/pkg/agent/process"
-	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 )
 
 const (
@@ -48,9 +47,7 @@ func (a *Agent) stop(signals *process.Signals, child *process.Child) {
 // unfinished says what would be lost if the Sentinel ended now: a failover before its promotion, or one of which a peer has not heard. Empty:
 // nothing, as far as can be seen.
 func (a *Agent) unfinished(ctx context.Context) string {
-	own := a.target()
-	own.Credentials = valkeyclient.Credentials{Username: a.settings.PeerUser, Password: a.settings.PeerPass}
-	client, err := a.clients.Sentinel(own)
+	client, err := a.ownSentinel()
 	if err != nil {
 		return ""
 	}

@@ -5,6 +5,7 @@ package v1alpha1
 
 import (
 	"fmt"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -38,6 +39,7 @@ func ValkeyWarnings(valkey *Valkey) []string {
 	if sentinel := spec.Failover.Sentinel; sentinel != nil {
 		warnings = append(warnings,
 			ignoredDirectives(path.Child("failover", "sentinel", "config"), sentinel.Config, notOfAMonitor)...)
+		warnings = append(warnings, hastyMonitor(path.Child("failover", "sentinel", "config"), sentinel.Config)...)
 	}
 	return warnings
 }
@@ -121,6 +123,21 @@ func notOfAMonitor(key string) (string, bool) {
 		return reason, true
 	}
 	return "not a setting of a monitor", !valkeyconf.IsMonitorSetting(key)
+}
+
+// hastyDownAfter in milliseconds: Sentinel looks at its servers ten times a second.
+const hastyDownAfter = 500
+
+// hastyMonitor tells of a down-after that leaves no time for answers.
+func hastyMonitor(path *field.Path, config map[string]string) []string {
+	var warnings []string
+	for _, name := range sortedKeys(config) {
+		if milliseconds, err := strconv.Atoi(config[name]); err == nil && valkeyconf.IsDownAfter(name) && milliseconds < hastyDownAfter {
+			warnings = append(warnings, warning(path.Key(name), fmt.Sprintf(
+				"Sentinels take a primary that answers late for lost, also the one that they have just promoted: take %d or more", hastyDownAfter)))
+		}
+	}
+	return warnings
 }
 
 func warning(path *field.Path, message string) string { return path.String() + ": " + message }
