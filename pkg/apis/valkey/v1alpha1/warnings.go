@@ -133,8 +133,7 @@ func hastyMonitor(path *field.Path, config map[string]string) []string {
 	var warnings []string
 	for _, name := range sortedKeys(config) {
 		if milliseconds, err := strconv.Atoi(config[name]); err == nil && valkeyconf.IsDownAfter(name) && milliseconds < hastyDownAfter {
-			warnings = append(warnings, warning(path.Key(name), fmt.Sprintf(
-				"Sentinels take a primary that answers late for lost, also the one that they have just promoted: take %d or more", hastyDownAfter)))
+			warnings = append(warnings, warning(path.Key(name), fmt.Sprintf("below %d a late answer looks like a lost primary", hastyDownAfter)))
 		}
 	}
 	return warnings
