@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,6 +122,72 @@ func TestCertificateThatChanges(t *testing.T) {
 			}
 		}
 	})
+}
+
+// I4: the authority changes, with a bundle of the old and the new one between. New links come about in every step, whichever node is ahead.
+func TestAuthorityThatChanges(t *testing.T) {
+	t.Parallel()
+	valkeytest.Each(t, func(t *testing.T, binary valkeytest.Binary) {
+		for _, isPrimaryAhead := range []bool{true, false} {
+			t.Run(fmt.Sprintf("primary ahead %t", isPrimaryAhead), func(t *testing.T) {
+				s := newSet(t, options{
+					mode: decision.ModeNone, replicas: 1, config: withoutPersistence, binary: binary, tls: &boot.TLS{ClientCertificates: "yes"},
+					flags: []string{"--certificate-every", "100ms"},
+				})
+				before, after := valkeytest.NewAuthority(t), valkeytest.NewAuthority(t)
+				old, renewed := before.Issue("a"), after.Issue("a")
+				bundle := slices.Concat(before.PEM, after.PEM)
+				s.trust(bundle, old)
+				s.mount("1", secretOf(before.PEM, old), s.nodes...)
+				s.startAll(s.nodes)
+				s.awaitWhole(s.nodes[0], s.nodes[1])
+				s.setHint(s.nodes[0])
+
+				order := slices.Clone(s.nodes)
+				if !isPrimaryAhead {
+					slices.Reverse(order)
+				}
+				for _, step := range []struct {
+					version string
+					secret  map[string][]byte
+				}{{"2", secretOf(bundle, old)}, {"3", secretOf(bundle, renewed)}, {"4", secretOf(after.PEM, renewed)}} {
+					if step.version == "4" {
+						s.trust(bundle, renewed)
+					}
+					for _, p := range order {
+						said := len(p.log())
+						s.mount(step.version, step.secret, p)
+						s.logged(p, said, "the server serves the new certificate")
+						s.linkAnew()
+					}
+				}
+				s.allServe(renewed.Serial)
+			})
+		}
+	})
+}
+
+func secretOf(authority []byte, issued valkeytest.Issued) map[string][]byte {
+	return map[string][]byte{naming.KeyCA: authority, naming.KeyCertificate: issued.Certificate, naming.KeyPrivateKey: issued.Key}
+}
+
+// trust has the test believe the authorities, and show a certificate.
+func (s *set) trust(authorities []byte, issued valkeytest.Issued) {
+	s.t.Helper()
+	var err error
+	s.encryption, err = valkeyclient.NewEncryption(authorities, issued.Certificate, issued.Key)
+	s.must(err)
+}
+
+// linkAnew breaks the link of the replica, and waits for the next one.
+func (s *set) linkAnew() {
+	s.t.Helper()
+	primary, err := s.client.Node(s.nodes[0].target(adminUser))
+	s.must(err)
+	if links, err := primary.ClientKillUser(s.t.Context(), naming.UserReplication); err != nil || links == 0 {
+		s.t.Fatalf("%d links are broken: %v", links, err)
+	}
+	s.awaitWhole(s.nodes[0], s.nodes[1])
 }
 
 func (s *set) allServe(serial string) {
