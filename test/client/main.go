@@ -24,6 +24,8 @@ const usage = `testclient: a client of Valkey and Sentinel for tests
   testclient serial [flags]            print the serial number of the certificate at -addr
   testclient stay   [flags]            connect, say nothing, and connect again when the server ends the
                                        connection, until it has ended -times of them
+  testclient crowd  [flags]            take every connection that the server gives, until standard input
+                                       ends
   testclient get    [flags] URL        ask over HTTP and print the answer
   testclient put    FILE TEXT          write a file
   testclient fill   [flags]            write 100 kB to each of many keys
@@ -61,6 +63,8 @@ func main() {
 		err = put(args)
 	case "stay":
 		err = stay(ctx, args)
+	case "crowd":
+		err = crowd(ctx, args)
 	case "serial":
 		err = serial(ctx, args)
 	case "find":

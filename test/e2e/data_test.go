@@ -6,15 +6,12 @@
 package e2e
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -187,69 +184,6 @@ func TestCordonedPrimaryReturnsAsReplica(t *testing.T) {
 	if got := c.Must(t, s.Address(old), "GET", "while-away"); got != "1" {
 		t.Errorf("the returned node has %q", got)
 	}
-}
-
-// C7: after a failover to another node everything is stopped and started; the newest data win, every time.
-func TestColdStartKeepsTheNewestData(t *testing.T) {
-	t.Parallel()
-	e := framework.Connect(t)
-	ns := e.Namespace(t, "cold")
-	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, Persistent: true})
-	c := e.Client(t, ns)
-	for round := range 10 {
-		key := fmt.Sprintf("round-%d", round)
-		ledger := c.Ledger(t, fmt.Sprintf("c7-%d", round), s.ViaSentinel()...)
-		s.Failover(t, v1alpha1.FailoverRequestSpec{})
-		if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", key, "1"); err != nil {
-			t.Fatalf("round %d: %v", round, err)
-		}
-		stopAll(t, s)
-		s.WaitReady(t, 3*time.Minute)
-		expectUnreplicated(t, ledger.Close(t, s))
-		for seen := range round + 1 {
-			if got, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "GET", fmt.Sprintf("round-%d", seen)); err != nil || got != "1" {
-				t.Fatalf("round %d: the write of round %d is %q, %v", round, seen, got, err)
-			}
-		}
-	}
-}
-
-// stopAll deletes every data and Sentinel pod of a set at once and waits until each is another one, which is ready.
-func stopAll(t *testing.T, s *framework.Set) {
-	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
-	selector := metav1.ListOptions{LabelSelector: naming.LabelManagedBy + "=" + naming.ManagedBy}
-	old, err := s.Env.Kube.CoreV1().Pods(s.Namespace).List(ctx, selector)
-	if err != nil || len(old.Items) == 0 {
-		t.Fatalf("%d pods, %v", len(old.Items), err)
-	}
-	uids := map[string]bool{}
-	for i := range old.Items {
-		uids[string(old.Items[i].UID)] = true
-	}
-	zero := int64(0)
-	if err := s.Env.Kube.CoreV1().Pods(s.Namespace).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &zero}, selector); err != nil {
-		t.Fatal(err)
-	}
-	// Ready, too: for a moment status still says what was so before.
-	framework.Eventually(t, 3*time.Minute, "every pod is another one, and ready", func() error {
-		pods, err := s.Env.Kube.CoreV1().Pods(s.Namespace).List(ctx, selector)
-		if err != nil {
-			return err
-		}
-		for i := range pods.Items {
-			if uids[string(pods.Items[i].UID)] {
-				return fmt.Errorf("%s is still there", pods.Items[i].Name)
-			}
-			if !framework.PodReady(&pods.Items[i]) {
-				return fmt.Errorf("%s is not ready", pods.Items[i].Name)
-			}
-		}
-		if len(pods.Items) != len(old.Items) {
-			return fmt.Errorf("%d pods", len(pods.Items))
-		}
-		return nil
-	})
 }
 
 // D1: without persistence the primary's server is killed and back in under a second; the data survive on the replicas.

@@ -4,15 +4,11 @@
 package framework
 
 import (
-	"bytes"
-	"context"
 	"encoding/base64"
 	"fmt"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -194,30 +190,6 @@ func (c *Client) Serial(t *testing.T, addr string, authority []byte) (string, er
 // Trust are the flags of a client that speaks TLS, and believes the authority (in PEM).
 func Trust(authority []byte) []string {
 	return []string{"-ca", base64.StdEncoding.EncodeToString(authority)}
-}
-
-// Stay connects to a server, says nothing, and connects again when the server has ended the connection. The function that it returns waits until
-// the server has ended so many connections.
-func (c *Client) Stay(t *testing.T, addr string, times int, patience time.Duration) (wait func()) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience+time.Minute)
-	t.Cleanup(cancel)
-	connected := &watched{word: "connected", began: make(chan struct{})}
-	cmd := exec.CommandContext(ctx, "kubectl", "exec", "-n", c.namespace, c.pod, "--", "/testclient", "stay", "-addr", addr,
-		"-times", strconv.Itoa(times), "-for", patience.String())
-	var ended bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &ended, connected
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	connected.await(t)
-	return func() {
-		t.Helper()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("connections to %s: %v: %s", addr, err, connected.printed.String())
-		}
-		t.Logf("connections to %s were ended after %s", addr, strings.Fields(ended.String()))
-	}
 }
 
 func (c *Client) exec(t *testing.T, args ...string) (string, error) {
