@@ -104,6 +104,9 @@ bench-data: ## Hand-overs under load, apply to Ready, and a roll with 500 MB, on
 bench-fleet: ## What many Valkeys cost the controller, idle and changed, on a cluster of its own (INSTANCES=200, LENGTH=60 seconds each)
 	BENCH=1 RUN=TestFleet CLUSTER=$(if $(filter demo,$(CLUSTER)),bench,$(CLUSTER)) hack/e2e.sh
 
+bench-monitors: ## What one set of Sentinels costs that monitors many Valkeys (INSTANCES=100, LENGTH=60 seconds)
+	BENCH=1 RUN=TestMonitors CLUSTER=$(if $(filter demo,$(CLUSTER)),bench,$(CLUSTER)) hack/e2e.sh
+
 bench-failover: ## Until the first write after the primary is killed, frozen or cut off, beside Sentinels without the product (RUNS=10 of each)
 	BENCH=1 RUN='$(or $(RUN),TestFailover)' CLUSTER=$(if $(filter demo,$(CLUSTER)),bench,$(CLUSTER)) hack/e2e.sh
 
@@ -117,4 +120,4 @@ help: ## This help
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_ -]+:.*## / {printf "  %-32s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 FORCE:
-.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images client-images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench bench-data bench-failover bench-fleet e2e e2e-ha help FORCE
+.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images client-images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench bench-data bench-failover bench-fleet bench-monitors e2e e2e-ha help FORCE

@@ -6,16 +6,19 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient/valkeytest"
 	"github.com/valkeykube/valkeykube/test/e2e/framework"
 )
 
@@ -38,23 +41,27 @@ func TestClientLibraries(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := framework.Connect(t)
-	c := &clients{env: e, ns: e.Namespace(t, "clients"), all: libraries(t, string(page))}
+	c := &clients{env: e, ns: e.Namespace(t, "clients"), page: string(page), all: libraries(t, string(page))}
 	c.set = e.Start(t, c.ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second})
 	c.pod = e.Libraries(t, c.ns)
 	t.Run("a hand-over", func(t *testing.T) { c.handOver(t, c.viaSentinels()) })
 	t.Run("a hand-over, through the write Service", func(t *testing.T) { c.handOver(t, c.viaService()) })
 	t.Run("the primary is killed", c.kill)
+	t.Run("a roll, over TLS and with logins", c.secureRoll)
 }
 
 // staysAway is not tried with a primary whose process is killed, as the page says.
 const staysAway = "iovalkey"
 
 type clients struct {
-	env *framework.Env
-	ns  string
-	all []library
-	set *framework.Set
-	pod *framework.Client
+	env  *framework.Env
+	ns   string
+	page string
+	all  []library
+	set  *framework.Set
+	pod  *framework.Client
+	// flags are those of every client: how it logs in, and whom it believes.
+	flags []string
 }
 
 // viaSentinels are the routes of those who can through the Sentinels, and of the others through the write Service.
@@ -77,7 +84,7 @@ func (c *clients) viaService() map[string][]string {
 }
 
 func (c *clients) route(l library, way []string) []string {
-	flags := append(way, "-writers", "2", "-every", "20ms")
+	flags := slices.Concat(way, c.flags, []string{"-writers", "2", "-every", "20ms"})
 	if l.program != "" {
 		flags = append(flags, "-program", l.program)
 	}
@@ -109,6 +116,64 @@ func (c *clients) kill(t *testing.T) {
 			t.Errorf("%s noticed nothing of it: %+v", name, sum)
 		}
 	}
+}
+
+// sentinelsWithLogins is the ValkeySentinel of the page.
+var sentinelsWithLogins = regexp.MustCompile("(?s)```yaml\n(apiVersion.*?kind: ValkeySentinel\n.*?)```")
+
+const (
+	secureTLS  = "  networking: {tls: {enabled: true, secretName: " + secretTLS + "}}\n"
+	secureUser = `  users:
+  - name: app
+    passwordSecret: {name: app}
+    keys: {readWrite: ["*"]}
+    channels: {patterns: ["*"]}
+    commands: {allow: ["@all"], deny: ["@admin"]}
+`
+	logins = `
+apiVersion: v1
+kind: Secret
+metadata: {name: app}
+stringData: {password: %s}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: finder}
+stringData: {password: %s}
+`
+)
+
+// secureRoll has the clients write over TLS, with names verified, logged in at the servers and at the Sentinels, while every pod is replaced.
+func (c *clients) secureRoll(t *testing.T) {
+	page := sentinelsWithLogins.FindStringSubmatch(c.page)
+	if page == nil {
+		t.Fatalf("%s has no ValkeySentinel with logins", clientsPage)
+	}
+	o := framework.Options{Name: "secure", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second, Extra: secureTLS + secureUser}
+	x := &encrypted{authority: valkeytest.NewAuthority(t), client: c.pod}
+	x.Set = &framework.Set{Env: c.env, Namespace: c.env.Namespace(t, "secure"), Name: o.Name, Sentinel: "watch", Sentinels: 3}
+	x.issue(t)
+	app, finder := rand.Text(), rand.Text()
+	framework.Apply(t, x.Namespace, fmt.Sprintf(logins, app, finder))
+	framework.Apply(t, x.Namespace, page[1]+secureTLS)
+	framework.Apply(t, x.Namespace, o.Manifest())
+	x.WaitReady(t, 3*time.Minute)
+	x.await(t, v1alpha1.ReasonAsExpected)
+
+	c.pod.Put(t, "/tmp/ca.crt", string(x.authority.PEM))
+	c.set, c.flags = x.Set, []string{
+		"-ca", "/tmp/ca.crt", "-user", "app", "-password", app, "-sentinel-user", "finder", "-sentinel-password", finder,
+	}
+	before := x.Primary(t)
+	x.All(t, c.pod, c.viaSentinels(), true, func() {
+		x.Patch(t, `{"spec":{"resources":{"requests":{"cpu":"11m"}}}}`)
+		framework.Eventually(t, 3*time.Minute, "another node than "+before+" is primary", func() error {
+			if now := x.Primary(t); now == before || now == "" {
+				return fmt.Errorf("it is %q", now)
+			}
+			return nil
+		})
+	})
 }
 
 var (

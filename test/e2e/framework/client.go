@@ -192,6 +192,14 @@ func Trust(authority []byte) []string {
 	return []string{"-ca", base64.StdEncoding.EncodeToString(authority)}
 }
 
+// Put writes a file into the client's pod, below /tmp.
+func (c *Client) Put(t *testing.T, path, text string) {
+	t.Helper()
+	if out, err := c.exec(t, "put", path, text); err != nil {
+		t.Fatalf("put %s: %v: %s", path, err, out)
+	}
+}
+
 func (c *Client) exec(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	out, err := TryKubectl(t, "", append([]string{"exec", "-n", c.namespace, c.pod, "--", "/testclient"}, args...)...)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,12 +20,12 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
-// Fleet applies Valkeys fleet-0, fleet-1, …
+// Fleet applies Valkeys fleet-0, fleet-1, … of team a.
 func Fleet(t *testing.T, namespace string, count int, spec string) {
 	t.Helper()
 	var manifest strings.Builder
 	for i := range count {
-		fmt.Fprintf(&manifest, "apiVersion: valkey.io/v1alpha1\nkind: Valkey\nmetadata: {name: fleet-%d}\nspec: %s\n---\n", i, spec)
+		fmt.Fprintf(&manifest, "apiVersion: valkey.io/v1alpha1\nkind: Valkey\nmetadata: {name: fleet-%d, labels: {team: a}}\nspec: %s\n---\n", i, spec)
 	}
 	Apply(t, namespace, manifest.String())
 }
@@ -82,60 +81,4 @@ func ControllerWrites(t *testing.T, since time.Time) []string {
 		t.Fatalf("the audit log tells nothing of the controller: %v", err)
 	}
 	return writes
-}
-
-// Usage is what the controller's process has used.
-type Usage struct {
-	// KiB is its resident memory, CPU what it has computed since its start.
-	KiB int
-	CPU time.Duration
-}
-
-// clockTick is the unit of /proc/*/stat.
-const clockTick = 10 * time.Millisecond
-
-// ControllerUsage is what the controller's process has used so far.
-func (e *Env) ControllerUsage(t *testing.T) Usage {
-	t.Helper()
-	id := strings.TrimPrefix(e.ControllerPod(t).Status.ContainerStatuses[0].ContainerID, "containerd://")
-	processes, err := filepath.Glob("/proc/[0-9]*/cgroup")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range processes {
-		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), id) {
-			continue
-		}
-		if usage, err := usageOf(filepath.Dir(file)); err == nil {
-			return usage
-		}
-	}
-	t.Fatalf("no process of container %s", id)
-	return Usage{}
-}
-
-func usageOf(process string) (Usage, error) {
-	var usage Usage
-	status, err := os.ReadFile(filepath.Join(process, "status"))
-	if err != nil {
-		return usage, err
-	}
-	_, after, _ := strings.Cut(string(status), "VmRSS:")
-	if _, err := fmt.Sscan(after, &usage.KiB); err != nil {
-		return usage, fmt.Errorf("resident memory: %w", err)
-	}
-	stat, err := os.ReadFile(filepath.Join(process, "stat"))
-	if err != nil {
-		return usage, err
-	}
-	// The name of the program, which is in brackets, may hold anything; the times in user and kernel mode are the 12th and 13th after it.
-	fields := strings.Fields(string(stat[strings.LastIndex(string(stat), ")")+1:]))
-	for _, at := range []int{11, 12} {
-		ticks, err := strconv.ParseInt(fields[at], 10, 64)
-		if err != nil {
-			return usage, fmt.Errorf("time computed: %w", err)
-		}
-		usage.CPU += time.Duration(ticks) * clockTick
-	}
-	return usage, nil
 }
