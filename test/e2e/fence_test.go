@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/test/e2e/framework"
@@ -47,48 +49,65 @@ const (
 	cutFor    = 40 * time.Second
 )
 
-// E2: the primary is cut off from everything but one client. It stops taking that client's writes, and is not in the write Service.
+// E2: primaries in both modes are cut off from everything but one client each. They stop taking those clients' writes, and are not in the write
+// Services.
 func TestCutOffPrimaryStopsTakingWrites(t *testing.T) {
 	e := framework.Connect(t)
-	for _, mode := range []struct {
-		mode  v1alpha1.FailoverMode
-		extra string
-		// bound is that of ADR 16, with room for a busy machine.
-		bound time.Duration
-	}{
-		{v1alpha1.FailoverModeSentinel, apart, 8 * time.Second},
-		{v1alpha1.FailoverModeOperator, apart, 10 * time.Second},
-	} {
-		t.Run(string(mode.mode), func(t *testing.T) {
-			ns := e.Namespace(t, "fence")
-			s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: mode.mode, Extra: mode.extra})
-			s.MovePrimary(t, e.Client(t, ns), func(machine string) bool { return !slices.Contains(e.NodesOfOurs(t), machine) })
-			s.WaitReady(t, time.Minute)
-			old := s.Primary(t)
-			pod, err := s.Pod(t, old)
-			if err != nil {
-				t.Fatal(err)
+	// The bounds are those of ADR 16, with room for a busy machine.
+	all := []*cutOff{
+		{mode: v1alpha1.FailoverModeSentinel, bound: 8 * time.Second},
+		{mode: v1alpha1.FailoverModeOperator, bound: 10 * time.Second},
+	}
+	machine := ""
+	for _, c := range all {
+		c.set = e.Start(t, e.Namespace(t, "fence"), framework.Options{Name: "main", Replicas: 2, Mode: c.mode, Extra: apart})
+		c.set.MovePrimary(t, e.Client(t, c.set.Namespace), func(candidate string) bool {
+			return candidate == machine || machine == "" && !slices.Contains(e.NodesOfOurs(t), candidate)
+		})
+		c.set.WaitReady(t, time.Minute)
+		var err error
+		if c.old, err = c.set.Pod(t, c.set.Primary(t)); err != nil {
+			t.Fatal(err)
+		}
+		machine = c.old.Spec.NodeName
+	}
+	e.WaitWhole(t)
+	for _, c := range all {
+		c.writeBeside(t)
+	}
+	heal := framework.Cut(t, machine)
+	cut := time.Now()
+	for _, c := range all {
+		framework.Eventually(t, switchPatience, string(c.mode)+": the write Service leads to another node", func() error {
+			pods, err := readyEndpoints(t.Context(), c.set)
+			if err == nil && (len(pods) != 1 || pods[0] == c.old.Name) {
+				err = fmt.Errorf("it leads to %v", pods)
 			}
-			address := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(naming.PortValkey))
-			e.WaitWhole(t)
-			framework.Apply(t, ns, fmt.Sprintf(besideManifest, pod.Spec.NodeName, address, besideFor))
-			framework.Eventually(t, 30*time.Second, "the client writes", func() error { return logged(t, ns, "first write acknowledged") })
-			heal := framework.Cut(t, pod.Spec.NodeName)
-			cut := time.Now()
-			framework.Eventually(t, switchPatience, "the write Service leads to another node", func() error {
-				pods, err := readyEndpoints(t.Context(), s)
-				if err == nil && (len(pods) != 1 || pods[0] == pod.Name) {
-					err = fmt.Errorf("it leads to %v", pods)
-				}
-				return err
-			})
-			time.Sleep(time.Until(cut.Add(cutFor))) // the cut itself
-			heal()
-			neverAgain(t, s, pod.Name, 20*time.Second)
-			expectBound(t, ns, mode.bound)
-			s.WaitReady(t, 2*time.Minute)
+			return err
 		})
 	}
+	time.Sleep(time.Until(cut.Add(cutFor))) // the cut itself
+	heal()
+	neverAgain(t, all, 20*time.Second)
+	for _, c := range all {
+		expectBound(t, c.set.Namespace, c.bound)
+		c.set.WaitReady(t, 2*time.Minute)
+	}
+}
+
+// cutOff is a set whose primary is cut off, with a client on its machine.
+type cutOff struct {
+	mode  v1alpha1.FailoverMode
+	bound time.Duration
+	set   *framework.Set
+	old   *corev1.Pod
+}
+
+func (c *cutOff) writeBeside(t *testing.T) {
+	t.Helper()
+	address := net.JoinHostPort(c.old.Status.PodIP, strconv.Itoa(naming.PortValkey))
+	framework.Apply(t, c.set.Namespace, fmt.Sprintf(besideManifest, c.old.Spec.NodeName, address, besideFor))
+	framework.Eventually(t, 30*time.Second, "the client writes", func() error { return logged(t, c.set.Namespace, "first write acknowledged") })
 }
 
 func logged(t *testing.T, namespace, what string) error {
@@ -100,13 +119,15 @@ func logged(t *testing.T, namespace, what string) error {
 	return err
 }
 
-// neverAgain looks at the write Service all the time: the old primary must not be in it, back or not.
-func neverAgain(t *testing.T, s *framework.Set, pod string, length time.Duration) {
+// neverAgain looks at the write Services all the time: the old primaries must not be in them, back or not.
+func neverAgain(t *testing.T, all []*cutOff, length time.Duration) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < length; time.Sleep(200 * time.Millisecond) {
-		pods, err := readyEndpoints(t.Context(), s)
-		if err == nil && (len(pods) > 1 || slices.Contains(pods, pod)) {
-			t.Fatalf("%s after the cut was healed the write Service leads to %v", time.Since(began), pods)
+		for _, c := range all {
+			pods, err := readyEndpoints(t.Context(), c.set)
+			if err == nil && (len(pods) > 1 || slices.Contains(pods, c.old.Name)) {
+				t.Fatalf("%s: %s after the cut was healed the write Service leads to %v", c.mode, time.Since(began), pods)
+			}
 		}
 	}
 }

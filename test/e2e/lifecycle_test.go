@@ -50,9 +50,13 @@ func TestSentinelsBeforeThePods(t *testing.T) {
 		return nil
 	})
 	for _, addr := range s.SentinelAddresses() {
-		if err := c.HoldsNoMonitor(t, addr, s.Name); err != nil {
-			t.Error(err)
-		}
+		// The names of pods that have just become ready may take a moment to be known to the cluster's DNS.
+		framework.Eventually(t, 15*time.Second, addr+" answers", func() error {
+			if found, err := c.Find(t, []string{addr}, s.Name); err == nil {
+				t.Fatalf("%s says %s", addr, found)
+			}
+			return c.HoldsNoMonitor(t, addr, s.Name)
+		})
 	}
 	framework.Kubectl(t, "patch", "valkey", "main", "-n", ns, "--type=merge", "-p", `{"spec":{"scheduling":{"nodeSelector":null}}}`)
 	s.WaitReady(t, 2*time.Minute)
