@@ -13,6 +13,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -29,8 +30,13 @@ import (
 // IsApplied tells whether applying want once more, as naming.FieldManager, would change nothing: what that manager owns in the live object
 // equals want. It reads the live object's managedFields, so a cache that strips them must keep our manager's entry. Fields that somebody
 // else owns do not count; a field of ours that somebody else has overwritten does.
+// Of a kind that is not compiled in, everything that is wanted is compared, whoever owns it.
 // It fails for a kind that the product does not make.
 func IsApplied(live runtime.Object, want runtime.ApplyConfiguration) (bool, error) {
+	if foreign, is := want.(Foreign); is {
+		found, same := live.(*unstructured.Unstructured)
+		return same && Holds(found.Object, foreign.Object), nil
+	}
 	ours, err := extracted(live)
 	if err != nil {
 		return false, err

@@ -26,13 +26,17 @@ type Certificate struct {
 	// Serial number, in hexadecimal, and when it ends.
 	Serial   string
 	NotAfter time.Time
-	// Reason and Message say why it cannot be used; empty where it can.
+	// Reason and Message say why it cannot be used, or what cert-manager, who is to fill the Secret, says; empty where nothing is amiss.
 	Reason, Message string
 }
 
 // String is for people.
 func (c Certificate) String() string {
-	return "certificate " + c.Serial + ", valid until " + c.NotAfter.UTC().Format(time.RFC3339)
+	text := "certificate " + c.Serial + ", valid until " + c.NotAfter.UTC().Format(time.RFC3339)
+	if c.Message != "" {
+		text += "; " + c.Message
+	}
+	return text
 }
 
 // valkeyBootTLS and SentinelBootTLS are how servers and Sentinels are to listen; nil for plaintext alone.

@@ -44,15 +44,8 @@ func serviceMonitor(kind string, owner metav1.Object, name string, exporter *v1a
 		"spec": map[string]any{"selector": selector, "endpoints": []any{endpoint}},
 	}}
 	monitor.SetGroupVersionKind(ServiceMonitorKind)
-	monitor.SetNamespace(owner.GetNamespace())
 	monitor.SetName(name)
-	monitor.SetLabels(naming.With(exporter.ServiceMonitor.Labels, ours))
-	reference := OwnerReference(kind, owner)
-	monitor.SetOwnerReferences([]metav1.OwnerReference{{
-		APIVersion: *reference.APIVersion, Kind: *reference.Kind, Name: *reference.Name, UID: *reference.UID,
-		Controller: reference.Controller, BlockOwnerDeletion: reference.BlockOwnerDeletion,
-	}})
-	return monitor
+	return childOf(monitor, kind, owner, naming.With(exporter.ServiceMonitor.Labels, ours))
 }
 
 func words(labels map[string]string) map[string]any {

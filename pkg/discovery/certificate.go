@@ -42,6 +42,8 @@ type Certificates struct {
 
 	mu    sync.Mutex
 	known map[types.NamespacedName]knownCertificate
+	// spoken is how the Sentinels of a set were last spoken to by TLS.
+	spoken map[types.NamespacedName]valkeyclient.Encryption
 }
 
 type knownCertificate struct {
@@ -154,13 +156,26 @@ func (c *Certificates) NodeEncryption(ctx context.Context, node *v1alpha1.Valkey
 	return c.EncryptionOf(ctx, node.Namespace, node.Spec.TLS, settled)
 }
 
-// SentinelEncryption is how the Sentinels of a set are spoken to, by how far its move to TLS is.
+// SentinelEncryption is how the Sentinels of a set are spoken to, by how far its move to TLS is. Where the Secret that is asked for was never usable,
+// they go on with the one that they had, and are spoken to as before.
 func (c *Certificates) SentinelEncryption(ctx context.Context, set *v1alpha1.ValkeySentinel) (valkeyclient.Encryption, error) {
-	tls := set.Spec.Networking.TLS
+	tls := set.TLS()
 	if !tls.IsOn() {
 		return valkeyclient.Encryption{}, nil
 	}
-	tls = tls.DeepCopy()
-	tls.SecretName = tls.Secret(naming.SentinelCertificate(set.Name))
-	return c.EncryptionOf(ctx, set.Namespace, tls, meta.IsStatusConditionTrue(set.Status.Conditions, v1alpha1.ConditionEncrypted))
+	settled := meta.IsStatusConditionTrue(set.Status.Conditions, v1alpha1.ConditionEncrypted)
+	encryption, err := c.EncryptionOf(ctx, set.Namespace, tls, settled)
+	key := types.NamespacedName{Namespace: set.Namespace, Name: set.Name}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch before, has := c.spoken[key]; {
+	case err != nil && has:
+		before.Mixed = !settled
+		return before, nil
+	case err == nil && c.spoken == nil:
+		c.spoken = map[types.NamespacedName]valkeyclient.Encryption{key: encryption}
+	case err == nil:
+		c.spoken[key] = encryption
+	}
+	return encryption, err
 }

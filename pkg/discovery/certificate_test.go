@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient/valkeytest"
@@ -62,5 +64,25 @@ func TestLostAndBrokenSecrets(t *testing.T) {
 				t.Errorf("speaks: %+v, %v; want %t", encryption, err, c.speaks)
 			}
 		})
+	}
+}
+
+// Sentinels that are asked to take another Secret, which is not there yet, go on with the one they have; and those that never had one speak plaintext.
+func TestSentinelsBetweenTwoSecrets(t *testing.T) {
+	authority := valkeytest.NewAuthority(t)
+	issued := authority.Issue("a")
+	certificates := &Certificates{Secrets: secrets{"ns/certs": {"ca.crt": authority.PEM, "tls.crt": issued.Certificate, "tls.key": issued.Key}}}
+	set := &v1alpha1.ValkeySentinel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "watch"}}
+	byPerson, byCertManager := &v1alpha1.TLSSpec{Enabled: true, SecretName: "certs"}, &v1alpha1.TLSSpec{Enabled: true, CertManager: &v1alpha1.CertManagerSpec{}}
+	for i, step := range []struct {
+		tls    *v1alpha1.TLSSpec
+		speaks bool
+		known  bool
+	}{{byCertManager, false, false}, {byPerson, true, true}, {byCertManager, true, true}, {nil, false, true}} {
+		set.Spec.Networking.TLS = step.tls
+		encryption, err := certificates.SentinelEncryption(t.Context(), set)
+		if (encryption.Config != nil) != step.speaks || (err == nil) != step.known || step.speaks && !encryption.Mixed {
+			t.Errorf("step %d: %+v, %v", i, encryption, err)
+		}
 	}
 }

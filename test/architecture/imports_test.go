@@ -56,6 +56,7 @@ var rules = []rule{
 	{"pkg/controller/remembered", nil, append([]string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"}, generic...)},
 	{"pkg/controller/password", nil, append(slices.Clone(generic), noKube...)},
 	{"pkg/controller/pastcache", nil, generic},
+	{"pkg/controller/issuance", []string{"pkg/apis/valkey/v1alpha1", "pkg/desired"}, generic},
 	{"pkg/controller/metrics", []string{"pkg/apis/valkey/v1alpha1"}, generic},
 	{"pkg/controller/servicemonitor", []string{"pkg/apis/valkey/v1alpha1", "pkg/desired", "pkg/naming"}, generic},
 	{"pkg/controller/valkeynode", controllerImports("valkeynode"), generic},
@@ -82,7 +83,7 @@ var rules = []rule{
 
 func controllerImports(kind string) []string {
 	return []string{
-		"pkg/controller/" + kind, "pkg/controller/remembered", "pkg/controller/pastcache", "pkg/controller/password", "pkg/apis/valkey/v1alpha1", "pkg/discovery", "pkg/inspect", "pkg/operation", "pkg/topology",
+		"pkg/controller/" + kind, "pkg/controller/remembered", "pkg/controller/issuance", "pkg/controller/pastcache", "pkg/controller/password", "pkg/apis/valkey/v1alpha1", "pkg/discovery", "pkg/inspect", "pkg/operation", "pkg/topology",
 		"pkg/valkeyclient", "pkg/valkeyconf", "pkg/desired", "pkg/naming", "pkg/boot", "pkg/selection", "pkg/generated",
 	}
 }

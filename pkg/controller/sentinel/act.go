@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/issuance"
 	"github.com/valkeykube/valkeykube/pkg/controller/password"
 	"github.com/valkeykube/valkeykube/pkg/controller/sentinel/plan"
 	"github.com/valkeykube/valkeykube/pkg/desired"
@@ -86,8 +87,14 @@ func (r *reconciler) change(ctx context.Context, o observation, action plan.Acti
 		return r.generatePasswords(ctx, o, action)
 	case plan.Delete:
 		meta := metav1.ObjectMeta{Namespace: o.Set.Namespace, Name: action.Name}
-		if action.Kind == plan.KindNetworkPolicy {
+		switch action.Kind {
+		case plan.KindNetworkPolicy:
 			return r.remove(ctx, &networkingv1.NetworkPolicy{ObjectMeta: meta}, action.UID)
+		case plan.KindCertificate:
+			certificate := issuance.Blank()
+			certificate.SetNamespace(meta.Namespace)
+			certificate.SetName(meta.Name)
+			return r.remove(ctx, certificate, action.UID)
 		}
 		return r.remove(ctx, &policyv1.PodDisruptionBudget{ObjectMeta: meta}, action.UID)
 	case plan.ReplacePod:
@@ -102,7 +109,7 @@ func (r *reconciler) apply(ctx context.Context, o observation, action plan.Apply
 	if err := o.refusals.of(action, r.now()); err != nil {
 		return err
 	}
-	err := r.client.Apply(ctx, action.Config, client.FieldOwner(naming.FieldManager), client.ForceOwnership)
+	err := r.client.Apply(ctx, issuance.Applicable(action.Config), client.FieldOwner(naming.FieldManager), client.ForceOwnership)
 	if err == nil {
 		return nil
 	}

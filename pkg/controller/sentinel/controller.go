@@ -29,6 +29,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/controller/issuance"
 	"github.com/valkeykube/valkeykube/pkg/controller/remembered"
 	"github.com/valkeykube/valkeykube/pkg/discovery"
 	"github.com/valkeykube/valkeykube/pkg/inspect"
@@ -75,6 +76,7 @@ func Setup(mgr ctrl.Manager, deps Dependencies) error {
 		now:    time.Now,
 		places: clusterPlaces{domain: deps.DNS.ClusterDomain},
 	}
+	r.issuance = &issuance.Desk{Cache: r.client, API: r.reader, Now: r.now}
 	ofSet := handler.EnqueueRequestsFromMapFunc(setOfChild)
 	ofNamespace := handler.EnqueueRequestsFromMapFunc(r.setsOfNamespace)
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -113,6 +115,7 @@ type reconciler struct {
 	events        events.EventRecorder
 	now           func() time.Time
 	places        places
+	issuance      *issuance.Desk
 	recollections remembered.Of[recollection]
 }
 

@@ -5,6 +5,7 @@ package sentinel
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strconv"
 
@@ -18,16 +19,21 @@ import (
 )
 
 // observeEncryption finds out what the Secret for TLS holds, and how to speak to the Sentinels.
-func (r *reconciler) observeEncryption(ctx context.Context, o *observation) {
-	tls := o.Set.Spec.Networking.TLS
-	if !tls.IsOn() {
-		return
-	}
-	o.Certificate = r.deps.Certificates.Summary(ctx, o.Set.Namespace, tls.Secret(naming.SentinelCertificate(o.Set.Name)))
+func (r *reconciler) observeEncryption(ctx context.Context, o *observation) error {
 	var err error
+	isAsked := o.Set.Spec.Networking.TLS.Asked() != nil
+	if o.Issuance, err = r.issuance.Look(ctx, o.Set, naming.SentinelCertificate(o.Set.Name), isAsked); err != nil {
+		return fmt.Errorf("observe %s: %w", o.Set.Name, err)
+	}
+	tls := o.Set.TLS()
+	if !tls.IsOn() {
+		return nil
+	}
+	o.Certificate = r.deps.Certificates.Summary(ctx, o.Set.Namespace, tls.SecretName)
 	if o.encryption, err = r.deps.Certificates.SentinelEncryption(ctx, o.Set); err != nil {
 		ctrl.LoggerFrom(ctx).V(1).Info("no way to speak TLS", "error", err.Error())
 	}
+	return nil
 }
 
 // encryptionOfNode is how a node is spoken to. One that does not exist is not.

@@ -56,7 +56,9 @@ func (r *reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	if err := r.observeObjects(ctx, &o); err != nil {
 		return o, err
 	}
-	r.observeEncryption(ctx, &o)
+	if err := r.observeEncryption(ctx, &o); err != nil {
+		return o, err
+	}
 	members, err := r.observeValkeys(ctx, &o)
 	if err != nil {
 		return o, err

@@ -29,6 +29,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	if observed.Set == nil {
 		r.recollections.Forget(request.NamespacedName)
+		r.issuance.Forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	decided := plan.Compute(observed.Observed)

@@ -6,7 +6,6 @@ package servicemonitor
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -110,7 +109,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (recon
 		return reconcile.Result{}, client.IgnoreNotFound(r.client.Delete(ctx, live, client.Preconditions{UID: &uid}))
 	case want == nil:
 		return reconcile.Result{}, nil
-	case live == nil || !holds(live.Object, want.Object):
+	case live == nil || !desired.Holds(live.Object, want.Object):
 		apply := client.ApplyConfigurationFromUnstructured(want)
 		if err := r.client.Apply(ctx, apply, client.FieldOwner(naming.FieldManager), client.ForceOwnership); err != nil {
 			return reconcile.Result{}, fmt.Errorf("apply the ServiceMonitor: %w", err)
@@ -127,21 +126,4 @@ func (r *reconciler) withoutKind(owner client.Object, isWanted bool) reconcile.R
 	r.events.Eventf(owner, nil, corev1.EventTypeWarning, v1alpha1.EventConfigurationWarning, "Reconcile",
 		"spec.exporter.serviceMonitor: the cluster has no kind %s; it is made once there is", desired.ServiceMonitorKind.GroupKind())
 	return reconcile.Result{RequeueAfter: lookAgainWithout}
-}
-
-// holds tells whether everything in want is so in live, which may hold more. Lists are compared as a whole.
-func holds(live, want map[string]any) bool {
-	for key, wanted := range want {
-		inner, isMap := wanted.(map[string]any)
-		if found, same := live[key].(map[string]any); isMap && same {
-			if !holds(found, inner) {
-				return false
-			}
-			continue
-		}
-		if !reflect.DeepEqual(live[key], wanted) {
-			return false
-		}
-	}
-	return true
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/issuance"
 	"github.com/valkeykube/valkeykube/pkg/controller/password"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 	"github.com/valkeykube/valkeykube/pkg/desired"
@@ -37,7 +38,7 @@ func (r *reconciler) apply(ctx context.Context, l *look, action plan.Apply) (ski
 	if action.Kind == plan.KindEndpointSlice {
 		skipped, err = r.routes.apply(ctx, client.ObjectKeyFromObject(l.Valkey), l.began, action)
 	} else {
-		err = r.client.Apply(ctx, action.Config, client.FieldOwner(naming.FieldManager), client.ForceOwnership)
+		err = r.client.Apply(ctx, issuance.Applicable(action.Config), client.FieldOwner(naming.FieldManager), client.ForceOwnership)
 	}
 	if action.Kind == plan.KindPod && isEnd(err) {
 		return true, nil
@@ -81,6 +82,8 @@ func blank(kind plan.Kind) client.Object {
 		return &rbacv1.RoleBinding{}
 	case plan.KindNode:
 		return &v1alpha1.ValkeyNode{}
+	case plan.KindCertificate:
+		return issuance.Blank()
 	default:
 		return &corev1.Pod{}
 	}

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/controller/issuance"
 	"github.com/valkeykube/valkeykube/pkg/controller/remembered"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 	"github.com/valkeykube/valkeykube/pkg/discovery"
@@ -80,6 +81,7 @@ func Setup(mgr ctrl.Manager, deps Dependencies) error {
 			return topology.Address{Host: host, Port: naming.PortSentinel}
 		},
 	}
+	r.issuance = &issuance.Desk{Cache: r.client, API: r.reader, Now: r.now}
 	r.routes.client = r.client
 	switches := make(chan event.GenericEvent)
 	if err := r.setup(mgr); err != nil {
@@ -196,6 +198,7 @@ type reconciler struct {
 	// sentinelAddress is the same for the Sentinel with this index.
 	sentinelAddress func(set *v1alpha1.ValkeySentinel, index int) topology.Address
 	routes          routes
+	issuance        *issuance.Desk
 	userSecrets
 	expectations
 	recollections remembered.Of[recollection]

@@ -22,8 +22,13 @@ import (
 func (r *reconciler) observeEncryption(ctx context.Context, l *look) error {
 	l.encryption = map[string]valkeyclient.Encryption{}
 	namespace := l.Valkey.Namespace
-	if tls := l.Valkey.Spec.Networking.TLS; tls.IsOn() {
-		l.Certificate = r.deps.Certificates.Summary(ctx, namespace, tls.Secret(naming.ValkeyCertificate(l.Valkey.Name)))
+	if tls := l.Valkey.TLS(); tls.IsOn() {
+		l.Certificate = r.deps.Certificates.Summary(ctx, namespace, tls.SecretName)
+	}
+	var err error
+	isAsked := l.Valkey.Spec.Networking.TLS.Asked() != nil
+	if l.Issuance, err = r.issuance.Look(ctx, l.Valkey, naming.ValkeyCertificate(l.Valkey.Name), isAsked); err != nil {
+		return err
 	}
 	for _, n := range l.Nodes {
 		encryption, err := r.deps.Certificates.NodeEncryption(ctx, n.Object)

@@ -41,7 +41,8 @@ func (l *look) digest() string {
 		version(sum, pod)
 	}
 	line(sum, objects.ForeignNodes, l.Monitoring.Conflicting, hash32(string(l.Monitoring.AgentPassword)))
-	line(sum, l.Certificate)
+	line(sum, l.Certificate, l.Issuance.Lacking, l.Issuance.UsedBy)
+	version(sum, l.Issuance.Live)
 	for _, m := range l.Snapshot.Members {
 		line(sum, m.Listeners, l.Served[m.Name], m.Name, m.Address, m.Reach.Class, m.Role, m.Primary, m.LinkUp, m.Syncing, m.ReplID, m.Priority, m.FailoverState,
 			m.HasData(), m.Loading, m.RunID, len(m.Connected), m.Persistence.AOFLastWriteOK, m.Persistence.RDBLastSaveOK, m.Persistence.AOFEnabled,

@@ -30,6 +30,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if l.Valkey == nil {
 		r.recollections.Forget(request.NamespacedName)
 		r.routes.forget(request.NamespacedName)
+		r.issuance.Forget(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if l.Terminating {

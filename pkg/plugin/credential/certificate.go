@@ -32,11 +32,11 @@ func (p PEM) Encryption(valkey *v1alpha1.Valkey) (valkeyclient.Encryption, error
 // Encryption reads how the servers of a Valkey are spoken to. The zero value is plaintext: without TLS, and where plaintext is served beside it to
 // whoever may not read the Secret.
 func (r Reader) Encryption(ctx context.Context, valkey *v1alpha1.Valkey) (valkeyclient.Encryption, error) {
-	tls := valkey.Spec.Networking.TLS
+	tls := valkey.TLS()
 	if !tls.IsOn() {
 		return valkeyclient.Encryption{}, nil
 	}
-	name := tls.Secret(naming.ValkeyCertificate(valkey.Name))
+	name := tls.SecretName
 	secret, err := r.Kube.CoreV1().Secrets(r.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err) && !tls.IsOnly():

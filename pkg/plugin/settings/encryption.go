@@ -46,13 +46,13 @@ const (
 
 // tlsOf is nil without TLS.
 func tlsOf(valkey *v1alpha1.Valkey, set *v1alpha1.ValkeySentinel, s Settings) *TLS {
-	spec := valkey.Spec.Networking.TLS
+	spec := valkey.TLS()
 	if !spec.IsOn() {
 		return nil
 	}
 	t := &TLS{
 		Only: spec.IsOnly(), Write: s.Write, Read: s.Read, ClientCertificate: spec.ClientCertificates == v1alpha1.ClientCertificatesRequired,
-		Authority: Key{spec.Secret(naming.ValkeyCertificate(valkey.Name)), naming.KeyCA},
+		Authority: Key{spec.SecretName, naming.KeyCA},
 	}
 	if !t.Only {
 		port := int(spec.PortBeside(naming.PortValkeyTLS, naming.PortValkey))
@@ -62,7 +62,7 @@ func tlsOf(valkey *v1alpha1.Valkey, set *v1alpha1.ValkeySentinel, s Settings) *T
 	if len(s.Sentinels) == 0 || !set.Spec.Networking.TLS.IsOn() || set.Spec.Networking.TLS.IsOnly() != t.Only {
 		return t
 	}
-	t.SentinelAuthority = &Key{set.Spec.Networking.TLS.Secret(naming.SentinelCertificate(set.Name)), naming.KeyCA}
+	t.SentinelAuthority = &Key{set.TLS().SecretName, naming.KeyCA}
 	if set.Spec.Networking.TLS.ClientCertificates == v1alpha1.ClientCertificatesRequired {
 		t.ClientCertificate = true
 	}

@@ -96,6 +96,12 @@ const (
 	ReasonCertificateUnusable = "CertificateUnusable"
 	// ReasonCertificateNotServed means that a server or Sentinel still serves another certificate than its Secret holds.
 	ReasonCertificateNotServed = "CertificateNotServed"
+	// ReasonCertificateNotReady means that cert-manager, which the spec asks for the certificate, has not issued it, or says that it is no longer good;
+	// the message has cert-manager's own words. What runs goes on with what it has.
+	ReasonCertificateNotReady = "CertificateNotReady"
+	// ReasonCertManagerMissing means that cert-manager cannot be asked for the certificate: the cluster has no kind Certificate, or the controller may
+	// not use it.
+	ReasonCertManagerMissing = "CertManagerMissing"
 )
 
 // Reasons of a Valkey.

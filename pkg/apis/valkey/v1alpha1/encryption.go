@@ -3,6 +3,8 @@
 
 package v1alpha1
 
+import "github.com/valkeykube/valkeykube/pkg/naming"
+
 // IsOn tells whether there is a certificate.
 func (t *TLSSpec) IsOn() bool { return t != nil && t.Enabled }
 
@@ -18,17 +20,34 @@ func (t *TLSSpec) PortBeside(usual, plaintext int32) int32 {
 	return *t.Port
 }
 
-// Secret is the name of the Secret that holds the certificate: the one that is named, or that which cert-manager is asked to fill. Empty
-// without TLS.
-func (t *TLSSpec) Secret(byCertManager string) string {
-	switch {
-	case !t.IsOn():
-		return ""
-	case t.CertManager != nil:
-		return byCertManager
-	default:
-		return t.SecretName
+// TLS is what the spec asks for with the name of the Secret that holds the certificate, whoever fills that: a person, or cert-manager. Nil without
+// TLS. It is the one place that knows which Secret that is.
+func (v *Valkey) TLS() *TLSSpec {
+	return v.Spec.Networking.TLS.resolved(naming.ValkeyCertificate(v.Name))
+}
+
+// TLS is the same of the Sentinels.
+func (s *ValkeySentinel) TLS() *TLSSpec {
+	return s.Spec.Networking.TLS.resolved(naming.SentinelCertificate(s.Name))
+}
+
+func (t *TLSSpec) resolved(byCertManager string) *TLSSpec {
+	if !t.IsOn() {
+		return nil
 	}
+	t = t.DeepCopy()
+	if t.CertManager != nil {
+		t.SecretName, t.CertManager = byCertManager, nil
+	}
+	return t
+}
+
+// Asked is what cert-manager is asked for; nil where it is not.
+func (t *TLSSpec) Asked() *CertManagerSpec {
+	if !t.IsOn() {
+		return nil
+	}
+	return t.CertManager
 }
 
 // ValkeyWord is how Valkey calls a mode of client certificates, in tls-auth-clients.

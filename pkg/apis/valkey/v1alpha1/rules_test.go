@@ -92,6 +92,8 @@ func TestWhatIsInvalidAlreadyIsLeftAlone(t *testing.T) {
 		"size":                {&Valkey{}, `spec: {persistence: {size: "0"}}`, `spec: {persistence: {size: "0", mode: RDB}}`, nil},
 		"two certificates":    {&Valkey{}, `spec: {networking: {tls: {secretName: s, certManager: {issuerRef: {name: i}}}}}`, `spec: {networking: {tls: {port: 7000, secretName: s, certManager: {issuerRef: {name: i}}}}}`, nil},
 		"no certificate":      {&Valkey{}, `spec: {networking: {tls: {enabled: true}}}`, `spec: {networking: {tls: {enabled: true, port: 7000}}}`, nil},
+		"issuer":              {&Valkey{}, `spec: {networking: {tls: {certManager: {issuerRef: {name: A, kind: b}}}}}`, `spec: {networking: {tls: {port: 7000, certManager: {issuerRef: {name: A, kind: b}, extraDNSNames: [c]}}}}`, nil},
+		"extra names":         {&Valkey{}, `spec: {networking: {tls: {certManager: {issuerRef: {name: a}, extraDNSNames: ["*"]}}}}`, `spec: {networking: {tls: {certManager: {issuerRef: {name: b}, extraDNSNames: [c, "*"]}}}}`, nil},
 		"network policies":    {&Valkey{}, `spec: {networking: {networkPolicy: {clients: [{podLabels: {"a b": c}}]}}}`, `spec: {replicas: 1, networking: {networkPolicy: {enabled: true, clients: [{podLabels: {"a b": c}}]}}}`, nil},
 		"TLS port":            {&Valkey{}, `spec: {networking: {tls: {allowUnencrypted: true, port: 6379}}}`, `spec: {networking: {tls: {secretName: s, allowUnencrypted: true, port: 6379}}}`, nil},
 		"budget":              {&Valkey{}, `spec: {podDisruptionBudget: {maxUnavailable: -1}}`, `spec: {podDisruptionBudget: {mode: Disabled, maxUnavailable: -1}}`, nil},

@@ -97,6 +97,9 @@ func ValidateCustom_ValkeyNodeSpec(_ context.Context, _ operation.Operation, pat
 	if deploysVolume(spec.WorkloadType, spec.Persistence) && !deploysVolume(old.WorkloadType, old.Persistence) {
 		errs = append(errs, field.Forbidden(path.Child("persistence"), "not with workloadType Deployment"))
 	}
+	if asksCertManager(spec.TLS) && !asksCertManager(old.TLS) {
+		errs = append(errs, field.Forbidden(path.Child("tls", "certManager"), "a node asks nobody for a certificate: name its Secret in secretName"))
+	}
 	errs = append(errs, imageErrors(path.Child("image"), spec.Image, old.Image)...)
 	errs = append(errs, pullSecretErrors(path.Child("imagePullSecrets"), spec.ImagePullSecrets, old.ImagePullSecrets)...)
 	errs = append(errs, resourceErrors(path.Child("resources"), &spec.Resources, &old.Resources)...)
@@ -108,6 +111,8 @@ func ValidateCustom_ValkeyNodeSpec(_ context.Context, _ operation.Operation, pat
 	errs = append(errs, annotationErrors(path.Child("podAnnotations"), spec.PodAnnotations, old.PodAnnotations)...)
 	return errs
 }
+
+func asksCertManager(tls *TLSSpec) bool { return tls.Asked() != nil }
 
 // ValidateCustom_PersistenceSpec checks what the tags cannot express.
 func ValidateCustom_PersistenceSpec(_ context.Context, _ operation.Operation, path *field.Path, spec, old *PersistenceSpec) field.ErrorList {

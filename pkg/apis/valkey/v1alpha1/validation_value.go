@@ -266,15 +266,68 @@ func ValidateCustom_TLSSpec(_ context.Context, _ operation.Operation, path *fiel
 	if hasTwoCertificates(tls) && !had(hasTwoCertificates) {
 		errs = append(errs, field.Forbidden(path.Child("certManager"), "not together with secretName"))
 	}
-	if asksCertManager(tls) && !had(asksCertManager) {
-		errs = append(errs, field.Forbidden(path.Child("certManager"), "the certificate is not asked for yet: make a Certificate by hand, and name its Secret in secretName"))
-	}
 	if lacksCertificate(tls) && !had(lacksCertificate) {
 		errs = append(errs, field.Required(path.Child("secretName"), "TLS needs secretName or certManager"))
 	}
 	if name := tls.SecretName; name != "" && (old == nil || old.SecretName != name) {
 		for _, wrong := range validation.IsDNS1123Subdomain(name) {
 			errs = append(errs, field.Invalid(path.Child("secretName"), name, wrong))
+		}
+	}
+	if asked := tls.CertManager; asked != nil {
+		before := &CertManagerSpec{}
+		if old != nil && old.CertManager != nil {
+			before = old.CertManager
+		}
+		errs = append(errs, issuerErrors(path.Child("certManager", "issuerRef"), asked.IssuerRef, before.IssuerRef)...)
+		errs = append(errs, dnsNameErrors(path.Child("certManager", "extraDNSNames"), asked.ExtraDNSNames, before.ExtraDNSNames)...)
+	}
+	return errs
+}
+
+// groupCertManager is that of cert-manager's own issuers; those of others have kinds of their own.
+const groupCertManager = "cert-manager.io"
+
+// issuerErrors are about a reference that no issuer can have. That the name is there is checked by a tag.
+func issuerErrors(path *field.Path, issuer, old IssuerRef) field.ErrorList {
+	if issuer == old {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, part := range []struct{ field, text string }{{"name", issuer.Name}, {"group", issuer.Group}} {
+		if part.text == "" {
+			continue
+		}
+		for _, wrong := range validation.IsDNS1123Subdomain(part.text) {
+			errs = append(errs, field.Invalid(path.Child(part.field), part.text, wrong))
+		}
+	}
+	switch kinds := []string{"ClusterIssuer", "Issuer"}; {
+	case issuer.Group == "" || issuer.Group == groupCertManager:
+		if issuer.Kind != "" && !slices.Contains(kinds, issuer.Kind) {
+			errs = append(errs, field.NotSupported(path.Child("kind"), issuer.Kind, kinds))
+		}
+	case !kindName.MatchString(issuer.Kind):
+		errs = append(errs, field.Invalid(path.Child("kind"), issuer.Kind, "must be the name of a kind: letters and digits, and the first a capital"))
+	}
+	return errs
+}
+
+var kindName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
+
+// dnsNameErrors are about names that no certificate can have. The first label may be "*".
+func dnsNameErrors(path *field.Path, names, old []string) field.ErrorList {
+	var errs field.ErrorList
+	for i, name := range names {
+		if slices.Contains(old, name) {
+			continue
+		}
+		check := validation.IsDNS1123Subdomain
+		if strings.HasPrefix(name, "*") {
+			check = validation.IsWildcardDNS1123Subdomain
+		}
+		for _, wrong := range check(name) {
+			errs = append(errs, field.Invalid(path.Index(i), name, wrong))
 		}
 	}
 	return errs
@@ -298,8 +351,6 @@ func tlsErrors(path *field.Path, tls, old *TLSSpec, plaintext int32) field.Error
 }
 
 func hasTwoCertificates(tls *TLSSpec) bool { return tls.SecretName != "" && tls.CertManager != nil }
-
-func asksCertManager(tls *TLSSpec) bool { return tls.Enabled && tls.CertManager != nil }
 
 func lacksCertificate(tls *TLSSpec) bool {
 	return tls.Enabled && tls.SecretName == "" && tls.CertManager == nil

@@ -45,8 +45,9 @@ const (
 	KindRole        Kind = "Role"
 	KindRoleBinding Kind = "RoleBinding"
 	KindPod         Kind = "Pod"
-	// KindNetworkPolicy is made on request only.
+	// KindNetworkPolicy and KindCertificate are made on request only.
 	KindNetworkPolicy Kind = "NetworkPolicy"
+	KindCertificate   Kind = "Certificate"
 )
 
 // Apply makes a child as Config says.

@@ -60,6 +60,8 @@ type Observed struct {
 	Memory Memory
 	// Certificate is what the Secret that the spec asks for holds.
 	Certificate desired.Certificate
+	// Issuance is the Certificate by which cert-manager is asked to fill that Secret, or was.
+	Issuance desired.Issuance
 	// Settled is Plan.Settled of the last pass, to save comparing what has not changed.
 	Settled map[string]string
 }

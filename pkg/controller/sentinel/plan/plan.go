@@ -83,6 +83,7 @@ type step struct {
 var steps = []step{
 	{"terminating", stepTerminating},
 	{"passwords", stepPasswords},
+	{"certificate", stepCertificate},
 	{"encryption", stepEncryption},
 	{"scale", stepScale},
 	{"monitors", stepMonitors},

@@ -25,9 +25,9 @@ import (
 func stepEncryption(d *draft) {
 	now, condition := d.encryption()
 	d.plan.encrypted = condition
-	if condition.Status != "" && (condition.Reason == v1alpha1.ReasonSecretMissing || condition.Reason == v1alpha1.ReasonCertificateUnusable) {
+	if d.Certificate.Reason != "" && condition.Status != "" {
 		d.unwell = true
-		d.block(condition.Reason, "%s", condition.Message)
+		d.block(d.Certificate.Reason, "%s", d.Certificate.Message)
 		d.withoutCertificate = true
 	}
 	d.waiting = d.waiting || condition.Reason == v1alpha1.ReasonSwitchingTLS
@@ -37,8 +37,10 @@ func stepEncryption(d *draft) {
 }
 
 func (d *draft) encryption() (*v1alpha1.TLSSpec, metav1.Condition) {
-	asked, has := d.askedTLS(), d.Noted.TLS
+	asked, has := d.Set.TLS(), d.Noted.TLS
 	switch {
+	case d.goesOn(asked):
+		return asked, d.served(asked)
 	case asked.IsOn() && d.Certificate.Reason != "" && d.Objects.Workload != nil:
 		return d.live(asked), no(d.Certificate.Reason, d.Certificate.Message)
 	case asked.IsOn() && d.Certificate.Reason != "":
@@ -53,23 +55,19 @@ func (d *draft) encryption() (*v1alpha1.TLSSpec, metav1.Condition) {
 	return asked, d.served(asked)
 }
 
+// goesOn tells whether everything that is asked for is so already, with a certificate that can be used: what cert-manager says of the next one does
+// not matter to what is served now.
+func (d *draft) goesOn(asked *v1alpha1.TLSSpec) bool {
+	has := d.Noted.TLS
+	return asked.IsOn() && has != nil && has.Plaintext == asked.AllowUnencrypted && d.Certificate.Serial != "" && d.mountedSecret() == asked.SecretName
+}
+
 func no(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionEncrypted, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 }
 
 func yes(reason, message string) metav1.Condition {
 	return metav1.Condition{Type: v1alpha1.ConditionEncrypted, Status: metav1.ConditionTrue, Reason: reason, Message: message}
-}
-
-// askedTLS is the TLS of the spec with the name of the Secret, whoever fills that.
-func (d *draft) askedTLS() *v1alpha1.TLSSpec {
-	tls := d.Set.Spec.Networking.TLS
-	if !tls.IsOn() {
-		return nil
-	}
-	tls = tls.DeepCopy()
-	tls.SecretName, tls.CertManager = tls.Secret(naming.SentinelCertificate(d.Set.Name)), nil
-	return tls
 }
 
 // live is what is in force, with what the spec asks for where that does not matter now.

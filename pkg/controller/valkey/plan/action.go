@@ -50,6 +50,7 @@ const (
 	KindNode          Kind = "ValkeyNode"
 	KindPod           Kind = "Pod"
 	KindNetworkPolicy Kind = "NetworkPolicy"
+	KindCertificate   Kind = "Certificate"
 )
 
 // Apply makes a child as Config says.

@@ -31,10 +31,10 @@ type encryption struct {
 
 // encryption decides how far the Valkey may go now.
 func (o *Observed) encryption() encryption {
-	asked := resolved(o.Valkey)
+	asked := o.Valkey.TLS()
 	have := o.nodesTLS()
 	switch {
-	case asked.IsOn() && o.Certificate.Reason != "":
+	case asked.IsOn() && o.Certificate.Reason != "" && !o.goesOn(asked, have):
 		e := encryption{now: asked, finding: no(o.Certificate.Reason, o.Certificate.Message), missing: len(have) == 0}
 		if len(have) > 0 {
 			e.now = have[0]
@@ -49,15 +49,13 @@ func (o *Observed) encryption() encryption {
 	}
 }
 
-// resolved is the TLS of the spec with the name of the Secret, whoever fills that.
-func resolved(valkey *v1alpha1.Valkey) *v1alpha1.TLSSpec {
-	tls := valkey.Spec.Networking.TLS
-	if !tls.IsOn() {
-		return nil
+// goesOn tells whether everything that is asked for is so already, with a certificate that can be used: what cert-manager says of the next one does
+// not matter to what is served now.
+func (o *Observed) goesOn(asked *v1alpha1.TLSSpec, have []*v1alpha1.TLSSpec) bool {
+	differs := func(tls *v1alpha1.TLSSpec) bool {
+		return !tls.IsOn() || tls.SecretName != asked.SecretName || tls.AllowUnencrypted != asked.AllowUnencrypted
 	}
-	tls = tls.DeepCopy()
-	tls.SecretName, tls.CertManager = tls.Secret(naming.ValkeyCertificate(valkey.Name)), nil
-	return tls
+	return o.Certificate.Serial != "" && len(have) > 0 && !slices.ContainsFunc(have, differs)
 }
 
 // beside is the same TLS with plaintext beside it.
@@ -161,8 +159,8 @@ func (o *Observed) sentinelsMove(toTLS bool) bool {
 // stepEncryption tells of a certificate that cannot be used. What is to be done is in the nodes, the Services and the boot settings. Disrupts
 // nothing.
 func stepEncryption(p *pass) decision {
-	if e := p.plan.encrypted; e.reason == v1alpha1.ReasonSecretMissing || e.reason == v1alpha1.ReasonCertificateUnusable {
-		return blocked(e.reason, e.message)
+	if certificate := p.o.Certificate; certificate.Reason != "" && p.plan.encrypted.status != "" {
+		return blocked(certificate.Reason, certificate.Message)
 	}
 	return decision{}
 }

@@ -48,6 +48,8 @@ type Observed struct {
 	// node, as far as it was asked.
 	Certificate desired.Certificate
 	Served      map[string]string
+	// Issuance is the Certificate by which cert-manager is asked to fill that Secret, or was.
+	Issuance desired.Issuance
 	// Memory is what earlier passes of this process know.
 	Memory Memory
 }

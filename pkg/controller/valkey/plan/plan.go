@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -97,6 +98,7 @@ const stepNameEncryption = "encryption"
 func steps() []step {
 	return []step{
 		{name: "operation", tier: TierSafe, decide: stepOperation},
+		{name: "certificate", tier: TierSafe, decide: stepCertificate},
 		{name: stepNameEncryption, tier: TierSafe, decide: stepEncryption},
 		{name: "warnings", tier: TierSafe, decide: stepWarnings},
 		{name: "passwords", tier: TierSafe, decide: stepPasswords},
@@ -127,6 +129,8 @@ type pass struct {
 	claimed bool
 	// missing: a child that nodes need is not there and cannot be made now.
 	missing bool
+	// certificate is what cert-manager is to be asked for; nil for nothing.
+	certificate *unstructured.Unstructured
 }
 
 // comparer tells whether a live object is as wanted.
@@ -140,9 +144,11 @@ func compute(o Observed, steps []step, isApplied comparer) Plan {
 	if o.Terminating {
 		return Plan{Memory: o.Memory, Operation: o.Valkey.Status.Operation}
 	}
+	certificate := o.wantedCertificate()
+	o = o.issued()
 	e := o.encryption()
 	o = o.staged(e)
-	p := &pass{o: &o, verdict: judge(&o), plan: &plan, isApplied: isApplied, missing: e.missing}
+	p := &pass{o: &o, verdict: judge(&o), plan: &plan, isApplied: isApplied, missing: e.missing, certificate: certificate}
 	plan.encrypted, plan.Memory.Served = e.finding, o.nowServed()
 	plan.Verdict = p.verdict
 	p.remember()
