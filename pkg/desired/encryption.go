@@ -39,6 +39,11 @@ func (c Certificate) String() string {
 	return text
 }
 
+// IsUsable tells whether the Secret holds one that can be used, whatever cert-manager says of the next.
+func (c Certificate) IsUsable() bool {
+	return c.Serial != "" && c.Reason != v1alpha1.ReasonSecretMissing && c.Reason != v1alpha1.ReasonCertificateUnusable
+}
+
 // valkeyBootTLS and SentinelBootTLS are how servers and Sentinels are to listen; nil for plaintext alone.
 func valkeyBootTLS(tls *v1alpha1.TLSSpec) *boot.TLS {
 	return bootTLS(tls, tls.PortBeside(naming.PortValkeyTLS, naming.PortValkey))

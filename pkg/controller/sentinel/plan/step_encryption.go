@@ -59,7 +59,7 @@ func (d *draft) encryption() (*v1alpha1.TLSSpec, metav1.Condition) {
 // not matter to what is served now.
 func (d *draft) goesOn(asked *v1alpha1.TLSSpec) bool {
 	has := d.Noted.TLS
-	return asked.IsOn() && has != nil && has.Plaintext == asked.AllowUnencrypted && d.Certificate.Serial != "" && d.mountedSecret() == asked.SecretName
+	return asked.IsOn() && has != nil && has.Plaintext == asked.AllowUnencrypted && d.Certificate.IsUsable() && d.mountedSecret() == asked.SecretName
 }
 
 func no(reason, message string) metav1.Condition {

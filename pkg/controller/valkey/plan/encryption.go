@@ -55,7 +55,7 @@ func (o *Observed) goesOn(asked *v1alpha1.TLSSpec, have []*v1alpha1.TLSSpec) boo
 	differs := func(tls *v1alpha1.TLSSpec) bool {
 		return !tls.IsOn() || tls.SecretName != asked.SecretName || tls.AllowUnencrypted != asked.AllowUnencrypted
 	}
-	return o.Certificate.Serial != "" && len(have) > 0 && !slices.ContainsFunc(have, differs)
+	return o.Certificate.IsUsable() && len(have) > 0 && !slices.ContainsFunc(have, differs)
 }
 
 // beside is the same TLS with plaintext beside it.
