@@ -32,6 +32,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/controller/issuance"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
@@ -138,6 +139,7 @@ func (c *cluster) newController() *reconciler {
 		deps: Dependencies{AgentImage: "agent:1", DNS: boot.DNS{Upstreams: []string{"10.0.0.10"}, ClusterDomain: "cluster.local"},
 			SystemNamespace: "valkey-system", Valkey: valkeytest.NewClient(c.t)},
 		client: c.kube, reader: c.kube, events: c.events, now: time.Now, places: c,
+		issuance: &issuance.Desk{Cache: c.kube, API: c.kube, Now: time.Now},
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
+	"github.com/valkeykube/valkeykube/pkg/controller/issuance"
 	"github.com/valkeykube/valkeykube/pkg/controller/valkey/plan"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/topology"
@@ -96,6 +97,7 @@ func (l *lab) newController() *reconciler {
 			return l.addressOf(naming.SentinelPod(set.Name, index))
 		},
 	}
+	r.issuance = &issuance.Desk{Cache: l.kube, API: l.kube, Now: time.Now}
 	r.routes.client = l.kube
 	return r
 }
