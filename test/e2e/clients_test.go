@@ -150,7 +150,7 @@ func (c *clients) secureRoll(t *testing.T) {
 		t.Fatalf("%s has no ValkeySentinel with logins", clientsPage)
 	}
 	o := framework.Options{Name: "secure", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second, Extra: secureTLS + secureUser}
-	x := &encrypted{authority: valkeytest.NewAuthority(t), client: c.pod}
+	x := &encrypted{authority: valkeytest.NewAuthority(t), client: c.pod, secret: secretTLS}
 	x.Set = &framework.Set{Env: c.env, Namespace: c.env.Namespace(t, "secure"), Name: o.Name, Sentinel: "watch", Sentinels: 3}
 	x.issue(t)
 	app, finder := rand.Text(), rand.Text()

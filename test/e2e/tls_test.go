@@ -35,7 +35,9 @@ type encrypted struct {
 	*framework.Set
 	client    *framework.Client
 	authority *valkeytest.Authority
-	issued    valkeytest.Issued
+	// secret is the name of the Secret with the certificate that was issued last.
+	secret string
+	issued valkeytest.Issued
 }
 
 // A running Valkey and its Sentinels go to TLS and back; clients that moved while both were served lose no acknowledged write.
@@ -44,7 +46,7 @@ type encrypted struct {
 func TestMovesToTLSAndBack(t *testing.T) {
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "tls")
-	x := &encrypted{authority: valkeytest.NewAuthority(t)}
+	x := &encrypted{authority: valkeytest.NewAuthority(t), secret: secretTLS}
 	x.Set = &framework.Set{Env: e, Namespace: ns, Name: "main", Sentinel: "watch", Sentinels: 3}
 	x.issue(t)
 	x.Set = e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second,
@@ -84,7 +86,7 @@ func (x *encrypted) store(t *testing.T, key []byte) {
 	t.Helper()
 	b64 := base64.StdEncoding.EncodeToString
 	framework.Apply(t, x.Namespace, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s}\ndata: {tls.crt: %s, tls.key: %s, ca.crt: %s}\n",
-		secretTLS, b64(x.issued.Certificate), b64(key), b64(x.authority.PEM)))
+		x.secret, b64(x.issued.Certificate), b64(key), b64(x.authority.PEM)))
 }
 
 // ask sets the TLS of both objects.

@@ -6,6 +6,7 @@ package framework
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,6 +70,12 @@ func (e *Env) client(t *testing.T, c *Client, image, placement string) *Client {
 func (c *Client) Do(t *testing.T, addr string, command ...string) (string, error) {
 	t.Helper()
 	return c.exec(t, append([]string{"cli", "-addr", addr, "--"}, command...)...)
+}
+
+// DoTrusting is Do by TLS, of a client that believes the authority (in PEM) and compares the name in the address with those in the certificate.
+func (c *Client) DoTrusting(t *testing.T, addr string, authority []byte, command ...string) (string, error) {
+	t.Helper()
+	return c.exec(t, slices.Concat([]string{"cli", "-addr", addr}, Trust(authority), []string{"--"}, command)...)
 }
 
 // DoAs is Do as a user.
