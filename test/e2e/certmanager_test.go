@@ -42,7 +42,8 @@ type asked struct {
 	}
 }
 
-// A running Valkey asks cert-manager for its certificate: it waits where that is not there, moves to TLS when it is issued, and takes the next one.
+// A running Valkey asks cert-manager for its certificate: it waits where that is not there, moves to TLS when it is issued, takes
+// the next one, and goes on when cert-manager is taken away.
 // The certificate has the names that the Certificate asks for and no others, and clients compare them.
 func TestCertManager(t *testing.T) {
 	t.Parallel()
@@ -56,7 +57,9 @@ func TestCertManager(t *testing.T) {
 	i.WaitCondition(t, v1alpha1.ConditionEncrypted, metav1.ConditionFalse, v1alpha1.ReasonCertManagerMissing, time.Minute)
 	i.WaitCondition(t, v1alpha1.ConditionReady, metav1.ConditionTrue, "", time.Minute)
 	framework.Kubectl(t, "apply", "-f", filepath.Join("testdata", "certificates.yaml"))
-	t.Cleanup(func() { _, _ = framework.TryKubectl(t, "", "delete", "crd", crdCertificates, "--wait=false") })
+	t.Cleanup(func() {
+		_, _ = framework.TryKubectl(t, "", "delete", "crd", crdCertificates, "--ignore-not-found", "--wait=false")
+	})
 	framework.Kubectl(t, "wait", "--for=condition=Established", "crd/"+crdCertificates, "--timeout=1m")
 
 	i.asks(t)
@@ -82,6 +85,11 @@ func TestCertManager(t *testing.T) {
 	framework.Eventually(t, newSerialWithin, "every node serves the new certificate", func() error { return i.serves(t, i.nodes(t)) })
 	i.WaitCondition(t, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, i.issued.Serial, time.Minute)
 	i.WaitReady(t, time.Minute)
+
+	framework.Kubectl(t, "delete", "crd", crdCertificates, "--timeout=1m")
+	i.WaitCondition(t, v1alpha1.ConditionDegraded, metav1.ConditionTrue, v1alpha1.ReasonCertManagerMissing, time.Minute)
+	i.WaitCondition(t, v1alpha1.ConditionEncrypted, metav1.ConditionTrue, "no kind Certificate", time.Minute)
+	i.WaitCondition(t, v1alpha1.ConditionReady, metav1.ConditionTrue, "", time.Minute)
 }
 
 // certificate is what the Valkey asks for now.
