@@ -5,6 +5,7 @@ package sentinel
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,10 +56,13 @@ func TestACertificateIsAskedFor(t *testing.T) {
 	if err := c.kube.Get(t.Context(), key, live); err != nil || !desired.IsOwnedBy(live, c.set()) {
 		t.Fatalf("the Certificate: %+v, %v", live, err)
 	}
-	for kind, reason := range map[string]string{v1alpha1.ConditionEncrypted: v1alpha1.ReasonCertificateNotReady, v1alpha1.ConditionDegraded: v1alpha1.ReasonCertificateNotReady} {
+	for kind, reason := range map[string]string{v1alpha1.ConditionEncrypted: v1alpha1.ReasonCertificateNotReady, v1alpha1.ConditionProgressing: v1alpha1.ReasonCertificateNotReady} {
 		if said := meta.FindStatusCondition(c.set().Status.Conditions, kind); said == nil || said.Reason != reason {
 			t.Errorf("%s is %+v", kind, said)
 		}
+	}
+	if said := meta.FindStatusCondition(c.set().Status.Conditions, v1alpha1.ConditionDegraded); said == nil || strings.Contains(said.Message, "Certificate") {
+		t.Errorf("what is on its way is no degradation: %+v", said)
 	}
 	version := live.GetResourceVersion()
 	c.pass()

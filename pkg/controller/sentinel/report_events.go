@@ -42,6 +42,9 @@ var degradations = map[string]string{
 	v1alpha1.ReasonSecretMissing:    v1alpha1.EventSecretMissing,
 	v1alpha1.ReasonSentinelSilent:   v1alpha1.EventDegraded,
 	v1alpha1.ReasonMonitorMisplaced: v1alpha1.EventDegraded,
+
+	v1alpha1.ReasonCertificateNotReady: v1alpha1.EventDegraded,
+	v1alpha1.ReasonCertManagerMissing:  v1alpha1.EventDegraded,
 }
 
 // tellTransitions makes an event of a condition that changed, never of one that stayed.

@@ -66,8 +66,12 @@ func TestACertificateIsAskedFor(t *testing.T) {
 	if writes := l.written(); len(writes) > 0 {
 		t.Errorf("while it waits: %v", writes)
 	}
-	if err := l.wantCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, ""); err != nil {
-		t.Error(err)
+	for kind, want := range map[string]metav1.ConditionStatus{
+		v1alpha1.ConditionReady: metav1.ConditionTrue, v1alpha1.ConditionProgressing: metav1.ConditionTrue, v1alpha1.ConditionDegraded: metav1.ConditionFalse,
+	} {
+		if err := l.wantCondition(kind, want, ""); err != nil {
+			t.Error(err)
+		}
 	}
 	l.change(func(spec *v1alpha1.ValkeySpec) { spec.Networking.TLS.CertManager.IssuerRef.Name = "outer" })
 	l.until("another issuer is asked", func() error {

@@ -52,6 +52,8 @@ type Plan struct {
 	revision string
 	// encrypted is what the condition of that name says; without a status there is none.
 	encrypted metav1.Condition
+	// awaits: cert-manager has been asked for a certificate, and nothing depends on its answer yet.
+	awaits bool
 	// rolling is how many pods are outdated.
 	rolling  int
 	warnings []warning

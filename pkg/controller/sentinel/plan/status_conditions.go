@@ -129,8 +129,12 @@ func (s *summary) degraded() metav1.Condition {
 	for _, blocked := range s.plan.Blocked {
 		switch blocked.Reason {
 		case v1alpha1.ReasonApplyFailed, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonMonitorMisplaced, v1alpha1.ReasonSentinelDiffers,
-			v1alpha1.ReasonCertificateUnusable, v1alpha1.ReasonCertificateNotReady, v1alpha1.ReasonCertManagerMissing, v1alpha1.ReasonForeignObject:
+			v1alpha1.ReasonCertificateUnusable, v1alpha1.ReasonCertManagerMissing, v1alpha1.ReasonForeignObject:
 			findings = append(findings, finding{blocked.Reason, blocked.Message})
+		case v1alpha1.ReasonCertificateNotReady:
+			if !s.plan.awaits {
+				findings = append(findings, finding{blocked.Reason, blocked.Message})
+			}
 		}
 	}
 	for i := range s.plan.size {

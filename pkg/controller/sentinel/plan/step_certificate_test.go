@@ -96,6 +96,9 @@ func TestCertificateOfCertManager(t *testing.T) {
 			for _, b := range c.d.plan.Blocked {
 				blocked = b.Reason
 			}
+			if waits := c.reason == v1alpha1.ReasonCertificateNotReady && c.d.mountedSecret() != byIt; c.d.plan.awaits != waits {
+				t.Errorf("what is blocked is on its way: %t, want %t", c.d.plan.awaits, waits)
+			}
 			if action != c.action || blocked != c.blocked || c.d.withoutCertificate != (blocked != "") {
 				t.Errorf("%q, blocked %q; want %q, %q: %s", action, blocked, c.action, c.blocked, c.d.plan)
 			}

@@ -29,6 +29,7 @@ func stepEncryption(d *draft) {
 		d.unwell = true
 		d.block(d.Certificate.Reason, "%s", d.Certificate.Message)
 		d.withoutCertificate = true
+		d.plan.awaits = condition.Reason == v1alpha1.ReasonCertificateNotReady && d.mountedSecret() != d.Set.TLS().SecretName
 	}
 	d.waiting = d.waiting || condition.Reason == v1alpha1.ReasonSwitchingTLS
 	set := *d.Set

@@ -112,6 +112,8 @@ func (r *reporter) ready(started bool) finding {
 	switch {
 	case !started && r.trouble() != nil:
 		return no(r.trouble().Reason, r.trouble().Message)
+	case !started && r.p.awaits:
+		return no(r.p.encrypted.reason, r.p.encrypted.message)
 	case !started:
 		return no(v1alpha1.ReasonStarting, r.waitingFor())
 	case !verdict.Confirmed:
@@ -211,10 +213,13 @@ func (r *reporter) why(m v1alpha1.MemberStatus) string {
 	return m.Node + ": " + m.Reason
 }
 
+// awaited tells whether what is blocked is a move to TLS for which cert-manager has been asked: a change on its way, not something less.
+func (r *reporter) awaited(b Blocked) bool { return r.p.awaits && b.Step == stepNameEncryption }
+
 // trouble is what cannot be done for reasons that do not pass by themselves: objects of somebody else, refusals of the API.
 func (r *reporter) trouble() *Blocked {
 	for _, b := range r.p.Blocked {
-		if b.Reason == v1alpha1.ReasonForeignObject || b.Reason == v1alpha1.ReasonInvalidUser || b.Step == stepNameEncryption {
+		if b.Reason == v1alpha1.ReasonForeignObject || b.Reason == v1alpha1.ReasonInvalidUser || b.Step == stepNameEncryption && !r.awaited(b) {
 			return &b
 		}
 	}

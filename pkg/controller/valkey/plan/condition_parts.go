@@ -18,6 +18,8 @@ import (
 func (r *reporter) progressing(started bool) finding {
 	for _, b := range r.p.Blocked {
 		switch {
+		case r.awaited(b):
+			return yes(b.Reason, b.Message)
 		case b.Step == "roll" && b.Reason == v1alpha1.ReasonSyncTimeout:
 			return no(b.Reason, b.Message+r.because(r.p.Memory.Rolling))
 		case b.Step == "roll" || b.Step == "scale":

@@ -27,6 +27,8 @@ type encryption struct {
 	finding
 	// missing: nodes cannot be made yet.
 	missing bool
+	// awaits: cert-manager has been asked, and nothing depends on its answer yet.
+	awaits bool
 }
 
 // encryption decides how far the Valkey may go now.
@@ -39,6 +41,8 @@ func (o *Observed) encryption() encryption {
 		if len(have) > 0 {
 			e.now = have[0]
 		}
+		has := func(tls *v1alpha1.TLSSpec) bool { return tls.IsOn() && tls.SecretName == asked.SecretName }
+		e.awaits = e.reason == v1alpha1.ReasonCertificateNotReady && !slices.ContainsFunc(have, has)
 		return e
 	case len(have) == 0 || slices.IndexFunc(have, func(t *v1alpha1.TLSSpec) bool { return !t.IsOnly() }) < 0 && asked.IsOnly():
 		return encryption{now: asked, finding: o.served(asked)}

@@ -48,6 +48,8 @@ type Plan struct {
 	Operation *v1alpha1.OperationStatus
 	// encrypted is what the condition of that name says; without a status there is none.
 	encrypted finding
+	// awaits: what blocks it is that cert-manager has just been asked, and not answered.
+	awaits bool
 	// Trace says of each step that did something, or did nothing for a reason, what it was.
 	Trace []string
 }
@@ -149,7 +151,7 @@ func compute(o Observed, steps []step, isApplied comparer) Plan {
 	e := o.encryption()
 	o = o.staged(e)
 	p := &pass{o: &o, verdict: judge(&o), plan: &plan, isApplied: isApplied, missing: e.missing, certificate: certificate}
-	plan.encrypted, plan.Memory.Served = e.finding, o.nowServed()
+	plan.encrypted, plan.awaits, plan.Memory.Served = e.finding, e.awaits, o.nowServed()
 	plan.Verdict = p.verdict
 	p.remember()
 	disruptive := false

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -115,6 +116,14 @@ func TestCertificateOfCertManager(t *testing.T) {
 			}
 			if blocked != c.blocked {
 				t.Errorf("blocked: %q, want %q: %s", blocked, c.blocked, plan)
+			}
+			// Whoever waits for the first certificate lacks nothing; whoever has one that cannot be had again does.
+			waits := c.reason == v1alpha1.ReasonCertificateNotReady && !slices.ContainsFunc(o.Nodes, func(n Node) bool {
+				return n.Object.Spec.TLS.IsOn() && n.Object.Spec.TLS.SecretName == "valkey-v-tls"
+			})
+			degraded := meta.FindStatusCondition(Status(o, plan, nil).Conditions, v1alpha1.ConditionDegraded)
+			if (degraded.Reason == c.blocked) != (c.blocked != "" && !waits) {
+				t.Errorf("blocked: %q, waits: %t: %+v", c.blocked, waits, degraded)
 			}
 		})
 	}
