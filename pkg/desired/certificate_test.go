@@ -61,7 +61,7 @@ func TestCertificateNamesEveryNode(t *testing.T) {
 func TestForeignKindsAreCompared(t *testing.T) {
 	live := ValkeyCertificate(asking(), 1, "cluster.local")
 	live.SetResourceVersion("5")
-	unstructured.SetNestedField(live.Object, "theirs", "spec", "secretTemplate", "labels", "added") //nolint:errcheck // the path is there
+	change(live, "theirs", "spec", "secretTemplate", "labels", "added")
 	for name, c := range map[string]struct {
 		want    *unstructured.Unstructured
 		applied bool
