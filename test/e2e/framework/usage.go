@@ -5,8 +5,10 @@ package framework
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,11 +30,11 @@ const clockTick = 10 * time.Millisecond
 // ControllerUsage is what the controller's process has used so far.
 func (e *Env) ControllerUsage(t *testing.T) Usage {
 	t.Helper()
-	for _, usage := range ContainerUsage(t, e.ControllerPod(t), "controller") {
-		return usage
+	used := slices.Collect(maps.Values(ContainerUsage(t, e.ControllerPod(t), "controller")))
+	if len(used) != 1 {
+		t.Fatalf("the controller has %d processes", len(used))
 	}
-	t.Fatal("the controller has no process")
-	return Usage{}
+	return used[0]
 }
 
 // ContainerUsage is what each process of a container has used so far, by the name of its program.
@@ -55,19 +57,19 @@ func ContainerUsage(t *testing.T, pod *corev1.Pod, container string) map[string]
 func Connections(t *testing.T, pod *corev1.Pod, container string) int {
 	t.Helper()
 	const established = " 01 "
-	count := 0
-	for _, process := range processesOf(t, pod, container) {
-		for _, family := range []string{"tcp", "tcp6"} {
-			text, err := os.ReadFile(filepath.Join(process, "net", family))
-			if err != nil {
-				t.Fatal(err)
-			}
-			count += strings.Count(string(text), established)
-		}
-		return count // every process sees the same network
+	processes := processesOf(t, pod, container)
+	if len(processes) == 0 {
+		t.Fatalf("container %s of %s has no process", container, pod.Name)
 	}
-	t.Fatalf("container %s of %s has no process", container, pod.Name)
-	return 0
+	count := 0
+	for _, family := range []string{"tcp", "tcp6"} {
+		text, err := os.ReadFile(filepath.Join(processes[0], "net", family)) // every process sees the same network
+		if err != nil {
+			t.Fatal(err)
+		}
+		count += strings.Count(string(text), established)
+	}
+	return count
 }
 
 // processesOf are the directories below /proc of a container's processes.
