@@ -19,7 +19,9 @@ export function keeper(Redis, task, tls) {
       };
   // Without these the library waits for ever for a server, or a Sentinel, that does not answer.
   const patience = { connectTimeout: task.timeoutMillis, commandTimeout: task.timeoutMillis, sentinelCommandTimeout: task.timeoutMillis };
-  const client = quiet(new Redis({ ...where, ...patience, username: task.user, password: task.password }));
+  // iovalkey tries IPv6 after a connection was lost, and finds no Sentinel any more where there is none; ioredis does not know the setting.
+  const family = { familyFallback: { enabled: false } };
+  const client = quiet(new Redis({ ...where, ...patience, ...family, username: task.user, password: task.password }));
   return {
     set: (key, value) => client.set(key, value),
     get: (keys) => client.mget(keys),

@@ -69,7 +69,7 @@ func TestC5SentinelsThatAreTooFew(t *testing.T) {
 	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 1, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second})
 	c := e.Client(t, ns)
 	s.Patch(t, `{"spec":{"failover":{"sentinel":{"quorum":1}}}}`)
-	s.WaitCondition(t, v1alpha1.ConditionConfigurationWarning, metav1.ConditionTrue, "no majority of 3", 30*time.Second)
+	s.WaitCondition(t, v1alpha1.ConditionConfigurationWarning, metav1.ConditionTrue, "1 of 3 is no majority", 30*time.Second)
 	s.WaitReady(t, time.Minute)
 	primary := s.Primary(t)
 	allow := noNewPods(t, e, ns)
