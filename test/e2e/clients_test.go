@@ -107,7 +107,8 @@ func (c *clients) kill(t *testing.T) {
 		})
 	})
 	for name, sum := range sums {
-		if sum.Failed == 0 {
+		// Some wait for an answer for so long that nothing fails.
+		if sum.MaxGapMillis < 1000 {
 			t.Errorf("%s noticed nothing of it: %+v", name, sum)
 		}
 	}
@@ -123,7 +124,7 @@ const (
     passwordSecret: {name: app}
     keys: {readWrite: ["*"]}
     channels: {patterns: ["*"]}
-    commands: {allow: ["@read", "@write", "@connection", "@pubsub", role]}
+    commands: {allow: ["@read", "@write", "@connection", "@pubsub", info, role]}
 `
 	logins = `
 apiVersion: v1

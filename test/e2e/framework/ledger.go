@@ -74,7 +74,9 @@ func (w *watched) await(t *testing.T) {
 	select {
 	case <-w.began:
 	case <-time.After(beginWithin):
-		t.Fatalf("the client did not say %q within %s", w.word, beginWithin)
+		w.Lock()
+		defer w.Unlock()
+		t.Fatalf("the client did not say %q within %s, but %q", w.word, beginWithin, w.printed.String())
 	}
 }
 

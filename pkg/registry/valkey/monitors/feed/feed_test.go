@@ -38,6 +38,14 @@ type scripted struct {
 
 func newScripted() *scripted { return &scripted{primary: "p-0", speak: make(chan struct{})} }
 
+// silent tells nothing by itself: whoever feeds a test by hand wants no other word between.
+type silent struct{ *scripted }
+
+func (silent) Sets(ctx context.Context, _ string) ([]*v1alpha1.ValkeySentinel, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 func (s *scripted) says(primary string) {
 	s.mu.Lock()
 	s.primary = primary
@@ -241,7 +249,7 @@ func TestNobodyAnswering(t *testing.T) {
 }
 
 func TestAClientThatDoesNotKeepUpIsCutOff(t *testing.T) {
-	f := New(newScripted(), clock.RealClock{})
+	f := New(silent{newScripted()}, clock.RealClock{})
 	w, err := f.Watch(t.Context(), everything("ns"), Start{})
 	if err != nil {
 		t.Fatal(err)
@@ -358,7 +366,7 @@ func TestSelectionsSeeComingAndGoing(t *testing.T) {
 
 // Who could not tell two states apart hears of the first alone.
 func TestWhatLooksTheSameIsToldOnce(t *testing.T) {
-	f := New(newScripted(), clock.RealClock{})
+	f := New(silent{newScripted()}, clock.RealClock{})
 	selection := everything("ns")
 	selection.Same = func(before, after *api.Monitor) bool { return before.PrimaryAddress == after.PrimaryAddress }
 	w, err := f.Watch(t.Context(), selection, Start{})
