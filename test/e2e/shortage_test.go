@@ -91,7 +91,7 @@ func TestC5SentinelsThatAreTooFew(t *testing.T) {
 		t.Errorf("no way out in %q", message)
 	}
 	allow()
-	s.WaitReady(t, 2*time.Minute)
+	s.WaitReady(t, 4*time.Minute) // the StatefulSets' controller waits longer from one refused pod to the next
 	c.Must(t, s.PrimaryAddress(), "SET", "whole", "1")
 	if got := c.Must(t, s.PrimaryAddress(), "GET", "with-one-sentinel"); got != "1" || s.Primary(t) != primary {
 		t.Errorf("%s is primary, and has %q", s.Primary(t), got)
