@@ -129,11 +129,16 @@ func (s *change) demote(ctx context.Context) error {
 }
 
 // settle ends a hand-over that failed while writes are held back, so that nothing that is acknowledged from now on can be
-// lost. If a Sentinel names another primary, the change has happened and is completed. Otherwise it is taken back: a target that
+// lost. Sentinels that are about to promote are waited for: what was acknowledged meanwhile would be lost with the promotion. If a Sentinel names
+// another primary, the change has happened and is completed. Otherwise it is taken back: a target that
 // was promoted without any Sentinel noticing has the same data as the old primary, and follows it again. Only then are
 // writes let go. What cannot be settled in time is left to the pause, which ends by itself, and to the Sentinels.
 func (s *change) settle(ctx context.Context) error {
-	if named, changed := s.namedInstead(ctx); changed {
+	named, changed, err := s.whatBecomes(ctx)
+	if err != nil {
+		return err
+	}
+	if changed {
 		s.switchedTo(named)
 		s.result.Coordinated = s.nothingMissing(ctx)
 		if err := s.follow(ctx, named); err != nil {
@@ -150,6 +155,21 @@ func (s *change) settle(ctx context.Context) error {
 		}
 	}
 	return s.resume(ctx)
+}
+
+// whatBecomes is whom a Sentinel names, if any names another than the old primary, once the leading Sentinel is through with what it was asked. One
+// that does not answer is not waited for.
+func (s *change) whatBecomes(ctx context.Context) (named topology.Address, changed bool, err error) {
+	err = await(ctx, leisurely, func(ctx context.Context) (bool, error) {
+		monitor, err := s.lead().MonitorByName(ctx, s.monitor)
+		isUnderWay := err == nil && monitor.Flags.Has("failover_in_progress")
+		// Asked after it: a change that ends between the two answers is seen.
+		if named, changed = s.namedInstead(ctx); changed || !isUnderWay {
+			return true, nil
+		}
+		return false, fmt.Errorf("the Sentinel is about to promote (%s)", monitor.FailoverState)
+	})
+	return named, changed, err
 }
 
 // nothingMissing tells whether the new primary left the common history not before the old one, which holds back writes.

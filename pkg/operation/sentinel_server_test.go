@@ -126,6 +126,36 @@ func TestCoordinatedUnderSentinelsIsTakenBack(t *testing.T) {
 	}
 }
 
+// The time runs out while the Sentinels are about to promote: writes are let go once they have, and not between.
+func TestCoordinatedUnderSentinelsThatAreSlow(t *testing.T) {
+	for round := range 5 {
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			t.Parallel()
+			set := startSet(t, valkeytest.Default(t), 2, 3)
+			load := startLoad(t, set, set.LocateByRole)
+			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+			defer cancel()
+			clients := valkeyclient.New(valkeyclient.Options{})
+			defer clients.Close()
+			// A hand-over takes 0.2 to 1.1 s from here; 2 s are for what undoes it.
+			limits := operation.Limits{Pause: 2*time.Second + 120*time.Millisecond, Prepare: time.Second}
+			result, err := operation.Failover{Clients: clients, Limits: limits}.Do(ctx, subject(set, naming.UserOperator),
+				operation.Request{Monitor: set.Monitor, To: "node-2"})
+			t.Logf("%s (paused %s, %v)", result.Summary(), result.Paused.Round(time.Millisecond), err)
+			if result.Phase != operation.Succeeded || result.To != "node-2" {
+				t.Errorf("%+v, %v", result, err)
+			}
+			awaitWrites(t, load, 500)
+			set.AwaitSentinels(t)
+			primary, err := set.LocateByRole(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			assertNothingLost(t, set, load, set.Node(t, primary).Name)
+		})
+	}
+}
+
 func TestForcedUnderSentinels(t *testing.T) {
 	set := startSet(t, valkeytest.Default(t), 2, 3)
 	t.Run("while the primary lives", func(t *testing.T) {
