@@ -180,6 +180,9 @@ func TestForcedUnderSentinels(t *testing.T) {
 		if errors.As(err, &refused) && refused.Temporary() { // the Sentinels were faster
 			return
 		}
+		if now, located := set.LocateBySentinels(t.Context()); err != nil && located == nil && now != address { // the same, in the middle
+			return
+		}
 		if err != nil || result.Phase != operation.Succeeded || result.From != primary.Name {
 			t.Fatalf("%+v, %v", result, err)
 		}

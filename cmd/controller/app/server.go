@@ -97,10 +97,12 @@ func newManager(restConfig *rest.Config, options *Options) (manager.Manager, err
 	if err != nil {
 		return nil, err
 	}
+	// Names are for metrics, and constants: one process may run several controllers of a name, one after the other, as tests do.
+	anyName := true
 	mgr, err := ctrl.NewManager(restConfig, ctrl.Options{
 		Scheme:                        scheme,
 		Cache:                         cacheOptions(),
-		Controller:                    config.Controller{CacheSyncTimeout: forEver},
+		Controller:                    config.Controller{CacheSyncTimeout: forEver, SkipNameValidation: &anyName},
 		Metrics:                       metricsserver.Options{BindAddress: options.MetricsAddress},
 		HealthProbeBindAddress:        options.HealthAddress,
 		LeaderElection:                options.LeaderElect,
