@@ -133,15 +133,9 @@ func TestCoordinatedUnderSentinelsThatAreSlow(t *testing.T) {
 			t.Parallel()
 			set := startSet(t, valkeytest.Default(t), 2, 3)
 			load := startLoad(t, set, set.LocateByRole)
-			ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
-			defer cancel()
-			clients := valkeyclient.New(valkeyclient.Options{})
-			defer clients.Close()
 			// A hand-over takes 0.2 to 1.1 s from here; 2 s are for what undoes it.
 			limits := operation.Limits{Pause: 2*time.Second + 120*time.Millisecond, Prepare: time.Second}
-			result, err := operation.Failover{Clients: clients, Limits: limits}.Do(ctx, subject(set, naming.UserOperator),
-				operation.Request{Monitor: set.Monitor, To: "node-2"})
-			t.Logf("%s (paused %s, %v)", result.Summary(), result.Paused.Round(time.Millisecond), err)
+			result, err := failOverWithin(t, set, limits, naming.UserOperator, operation.Request{Monitor: set.Monitor, To: "node-2"}, nil)
 			if result.Phase != operation.Succeeded || result.To != "node-2" {
 				t.Errorf("%+v, %v", result, err)
 			}

@@ -70,11 +70,19 @@ func subject(set *valkeytest.Set, user string) inspect.Subject {
 // failOver carries out the request with the user's rights and 25 s. announce may be nil.
 func failOver(t *testing.T, set *valkeytest.Set, user string, request operation.Request, announce func(string)) (operation.Result, error) {
 	t.Helper()
+	return failOverWithin(t, set, operation.Limits{}, user, request, announce)
+}
+
+// failOverWithin is failOver with other limits than the usual.
+func failOverWithin(
+	t *testing.T, set *valkeytest.Set, limits operation.Limits, user string, request operation.Request, announce func(string),
+) (operation.Result, error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
 	defer cancel()
 	clients := valkeyclient.New(valkeyclient.Options{})
 	defer clients.Close()
-	result, err := operation.Failover{Clients: clients, Announce: announce}.Do(ctx, subject(set, user), request)
+	result, err := operation.Failover{Clients: clients, Limits: limits, Announce: announce}.Do(ctx, subject(set, user), request)
 	t.Logf("%s: %s (paused %s, %v)", user, result.Summary(), result.Paused.Round(time.Millisecond), err)
 	for _, step := range result.Steps {
 		t.Logf("    %-36s %8s  %s", step.Name, step.Took.Round(time.Millisecond), step.Err)

@@ -76,13 +76,7 @@ func TestCertificateOfCertManager(t *testing.T) {
 			c.d.plan.Settled = map[string]string{}
 			stepCertificate(c.d)
 			stepEncryption(c.d)
-			got, now, said := "", c.d.Set.Spec.Networking.TLS, c.d.plan.encrypted
-			switch {
-			case now.IsOnly():
-				got = "alone"
-			case now.IsOn():
-				got = "beside"
-			}
+			got, said := stageOf(c.d.Set.Spec.Networking.TLS), c.d.plan.encrypted
 			if got != c.want || said.Status != c.status || said.Reason != c.reason {
 				t.Errorf("%q, %s %s (%s); want %q, %s %s", got, said.Status, said.Reason, said.Message, c.want, c.status, c.reason)
 			}

@@ -108,13 +108,7 @@ func TestSentinelsMoveWithTheirValkeys(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			now, said := c.d.encryption()
-			got := ""
-			switch {
-			case now.IsOnly():
-				got = "alone"
-			case now.IsOn():
-				got = "beside"
-			}
+			got := stageOf(now)
 			if got != c.want || said.Status != c.status || said.Reason != c.reason {
 				t.Errorf("%q, %s %s (%s); want %q, %s %s", got, said.Status, said.Reason, said.Message, c.want, c.status, c.reason)
 			}
@@ -156,4 +150,15 @@ func TestWhoIsReplacedForACertificate(t *testing.T) {
 			t.Error("one of which nothing is known is replaced")
 		}
 	}
+}
+
+// stageOf is a word for what is served: "", "beside" or "alone".
+func stageOf(tls *v1alpha1.TLSSpec) string {
+	switch {
+	case tls.IsOnly():
+		return "alone"
+	case tls.IsOn():
+		return "beside"
+	}
+	return ""
 }

@@ -111,13 +111,7 @@ func TestMovesBetweenPlaintextAndTLS(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := given(c.mode, 1, c.changes...)
 			e := o.encryption()
-			got := ""
-			switch {
-			case e.now.IsOnly():
-				got = "alone"
-			case e.now.IsOn():
-				got = "beside"
-			}
+			got := stageOf(e.now)
 			if got != c.want || e.status != c.status || e.reason != c.reason {
 				t.Errorf("%q, %s %s (%s); want %q, %s %s", got, e.status, e.reason, e.message, c.want, c.status, c.reason)
 			}
@@ -147,4 +141,15 @@ func TestNothingIsDisruptedBetweenPlaintextAndTLS(t *testing.T) {
 	if plan := Compute(o); strings.Contains(plan.String(), "ValkeyNode") || len(plan.Blocked) == 0 {
 		t.Errorf("without its certificate: %s", plan)
 	}
+}
+
+// stageOf is a word for what is served: "", "beside" or "alone".
+func stageOf(tls *v1alpha1.TLSSpec) string {
+	switch {
+	case tls.IsOnly():
+		return "alone"
+	case tls.IsOn():
+		return "beside"
+	}
+	return ""
 }

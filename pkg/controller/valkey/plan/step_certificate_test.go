@@ -93,13 +93,7 @@ func TestCertificateOfCertManager(t *testing.T) {
 			o := given(none, 1, c.changes...)
 			o = o.issued()
 			e := o.encryption()
-			got := ""
-			switch {
-			case e.now.IsOnly():
-				got = "alone"
-			case e.now.IsOn():
-				got = "beside"
-			}
+			got := stageOf(e.now)
 			if got != c.want || e.status != c.status || e.reason != c.reason {
 				t.Errorf("%q, %s %s (%s); want %q, %s %s", got, e.status, e.reason, e.message, c.want, c.status, c.reason)
 			}
