@@ -110,7 +110,7 @@ bench-monitors: ## What one set of Sentinels costs that monitors many Valkeys (I
 bench-failover: ## Until the first write after the primary is killed, frozen or cut off, beside Sentinels without the product (RUNS=10 of each)
 	BENCH=1 RUN='$(or $(RUN),TestFailover)' CLUSTER=$(if $(filter demo,$(CLUSTER)),bench,$(CLUSTER)) hack/e2e.sh
 
-e2e: ## End-to-end tests on a real three-node cluster (CLUSTER=e2e unless set)
+e2e: ## End-to-end tests on a real three-node cluster (CLUSTER=e2e unless set; RUN=regexp; SERVERS=8.0, 8.1 or 9.1)
 	hack/e2e.sh
 
 e2e-ha: ## End-to-end tests of the highly available installation, on a cluster of their own

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# End-to-end tests on a real cluster of their own, which is removed afterwards unless KEEP=1. RUN=regexp chooses tests.
+# End-to-end tests on a real cluster of their own, which is removed afterwards unless KEEP=1. RUN=regexp chooses tests,
+# SERVERS=9.1 the version of Valkey for those that name none.
 # INSTALL=ha runs those of the highly available installation, on it; BENCH=1 the measurements, RUNS times each.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -28,8 +28,10 @@ type route struct {
 	// sentinelUser and sentinelPassword are for the Sentinels alone.
 	sentinelUser, sentinelPassword string
 	// ca is a file of certificates, or the text in base64; with it everything is spoken over TLS.
-	ca      string
-	timeout time.Duration
+	ca string
+	// identity is a file with a certificate and its key, shown to whoever asks for one.
+	identity string
+	timeout  time.Duration
 }
 
 func (r *route) flags(set *flag.FlagSet) {
@@ -41,6 +43,7 @@ func (r *route) flags(set *flag.FlagSet) {
 	set.StringVar(&r.sentinelUser, "sentinel-user", "", "user to log in as at the Sentinels")
 	set.StringVar(&r.sentinelPassword, "sentinel-password", os.Getenv("SENTINEL_PASSWORD"), "password to log in with at the Sentinels")
 	set.StringVar(&r.ca, "ca", "", "certificates of those who sign, in PEM: a file, or the text in base64; speaks TLS")
+	set.StringVar(&r.identity, "identity", "", "file with the certificate to show, and its key, in PEM; with -ca")
 	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long one command may take")
 }
 
@@ -78,7 +81,15 @@ func (r *route) trust() (*tls.Config, error) {
 	if !pool.AppendCertsFromPEM(text) {
 		return nil, fmt.Errorf("%s holds no certificate", r.ca)
 	}
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
+	trust := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	if r.identity != "" {
+		identity, err := tls.LoadX509KeyPair(r.identity, r.identity)
+		if err != nil {
+			return nil, err
+		}
+		trust.Certificates = []tls.Certificate{identity}
+	}
+	return trust, nil
 }
 
 // serial prints the serial number of the certificate that is shown at an address, in hexadecimal.

@@ -6,7 +6,6 @@
 package e2e
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,26 +15,6 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/test/e2e/framework"
 )
-
-// K2: while nothing happens to twenty Valkeys the controller writes nothing.
-func TestK2IdleControllerWritesNothing(t *testing.T) {
-	e := framework.Connect(t)
-	ns := e.Namespace(t, "idle")
-	const count, idle, settled = 20, time.Minute, 15 * time.Second
-	framework.Fleet(t, ns, count, "{replicas: 0, failover: {mode: Operator}}")
-	e.WaitFleet(t, ns, "ready", count, 5*time.Minute, func(vk *v1alpha1.Valkey) bool { return vk.Status.State == v1alpha1.StateReady })
-	framework.Eventually(t, 2*time.Minute, "the controller has nothing left to write", func() error {
-		if writes := framework.ControllerWrites(t, time.Now().Add(-settled)); len(writes) > 0 {
-			return fmt.Errorf("%v", writes)
-		}
-		return nil
-	})
-	begin := time.Now()
-	time.Sleep(idle) // the idle time itself
-	if writes := framework.ControllerWrites(t, begin); len(writes) > 0 {
-		t.Errorf("%d writes while nothing happened: %v", len(writes), writes)
-	}
-}
 
 // K3: Valkeys whose pods find no machine hold up no other one, and take no memory while they wait.
 func TestK3PendingFleet(t *testing.T) {

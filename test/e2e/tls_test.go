@@ -59,6 +59,7 @@ func TestMovesToTLSAndBack(t *testing.T) {
 		{"TLS beside plaintext, under clients in plaintext", besidePlaintext},
 		{"TLS alone, under clients by TLS", alone},
 		{"hand-over and loss of the primary", failoversOverTLS},
+		{"client certificates are asked for", clientCertificates},
 		{"live subresources", liveOverTLS},
 		{"another certificate (I1)", anotherCertificate},
 		{"a Secret that cannot be used", brokenSecret},

@@ -4,8 +4,10 @@
 package framework
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +43,7 @@ type Options struct {
 	DownAfter time.Duration
 	// Persistent gives each node a volume.
 	Persistent bool
-	// Image of the servers; empty is the default.
+	// Image of the servers; empty is the one that $SERVERS names, and without it the product's default.
 	Image string
 	// Extra is YAML under spec, indented by two spaces.
 	Extra string
@@ -65,17 +67,29 @@ func (o Options) Manifest() string {
 	if o.Persistent {
 		b.WriteString("  persistence: {size: 64Mi}\n")
 	}
-	if o.Image != "" {
-		fmt.Fprintf(&b, "  image: %s\n", o.Image)
+	if image := cmp.Or(o.Image, serverImage()); image != "" {
+		fmt.Fprintf(&b, "  image: %s\n", image)
 	}
 	b.WriteString(o.Extra)
 	return b.String()
 }
 
+// serverImage is of the Valkey version in $SERVERS, with which every test that names no other runs; empty without.
+func serverImage() string {
+	if version := os.Getenv("SERVERS"); version != "" {
+		return "docker.io/valkey/valkey:" + version
+	}
+	return ""
+}
+
 // SentinelManifest is a ValkeySentinel of three that selects team a.
 func SentinelManifest(name string) string {
-	return "apiVersion: valkey.io/v1alpha1\nkind: ValkeySentinel\nmetadata:\n  name: " + name +
+	manifest := "apiVersion: valkey.io/v1alpha1\nkind: ValkeySentinel\nmetadata:\n  name: " + name +
 		"\nspec:\n  replicas: 3\n  valkeySelector: {matchLabels: {team: a}}\n"
+	if image := serverImage(); image != "" {
+		manifest += "  image: " + image + "\n"
+	}
+	return manifest
 }
 
 // Start applies a Valkey, and a ValkeySentinel with mode Sentinel, and waits until all is ready.
