@@ -42,9 +42,9 @@ cluster-up: $(CLUSTER_BIN) ## The bare cluster, without the product
 images: build $(CLUSTER_BIN) ## Assemble the product's images and load them into the cluster
 	$(CLUSTER_BIN) load --name $(CLUSTER) --product-bin bin
 
-client-images: images ## Load the image with client libraries that the end-to-end tests use; needs npm
+test-images: images ## Load what else the end-to-end tests use: client libraries, and Valkey on musl; needs npm and a C compiler
 	hack/clients.sh
-	$(CLUSTER_BIN) load --name $(CLUSTER) --product-bin bin --clients bin/clients
+	$(CLUSTER_BIN) load --name $(CLUSTER) --product-bin bin --clients bin/clients --musl
 
 deploy: ## Install the product into the cluster of $KUBECONFIG, or of CLUSTER (INSTALL=ha: several API servers and an etcd)
 	hack/deploy.sh
@@ -120,4 +120,4 @@ help: ## This help
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_ -]+:.*## / {printf "  %-32s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 FORCE:
-.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images client-images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench bench-data bench-failover bench-fleet bench-monitors e2e e2e-ha help FORCE
+.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images test-images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench bench-data bench-failover bench-fleet bench-monitors e2e e2e-ha help FORCE

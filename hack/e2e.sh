@@ -14,7 +14,7 @@ export KUBECACHEDIR
 finish() { rm -rf "$KUBECACHEDIR" "${printed:-}"; [ "${KEEP:-}" = 1 ] || "$cache/bin/cluster" down --name "$CLUSTER"; }
 trap finish EXIT
 make --no-print-directory up CLUSTER="$CLUSTER"
-[ "${INSTALL:-}${BENCH:-}" ] || make --no-print-directory client-images CLUSTER="$CLUSTER"
+[ "${INSTALL:-}${BENCH:-}" ] || make --no-print-directory test-images CLUSTER="$CLUSTER"
 KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "$CLUSTER")
 export KUBECONFIG CLUSTER_BIN=$cache/bin/cluster
 tag=e2e packages=./test/e2e

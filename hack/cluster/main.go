@@ -38,8 +38,8 @@ func commands() []command {
 		{"down", "", "remove the cluster and everything that is left of it", runDown},
 		{"status", "", "show daemons and nodes", runStatus},
 		{"kubeconfig", "", "print the path of the kubeconfig", runKubeconfig},
-		{"images", "", "assemble the images; with --product-bin DIR the product's too, with --clients DIR that of client libraries", runImages},
-		{"load", "", "load images that changed into the nodes; with --product-bin DIR the product's too, with --clients DIR that of client libraries", runLoad},
+		{"images", "", "assemble the images; with --product-bin DIR the product's too, with --clients DIR that of client libraries, with --musl Valkey on musl", runImages},
+		{"load", "", "load images that changed into the nodes; with --product-bin DIR the product's too, with --clients DIR that of client libraries, with --musl Valkey on musl", runLoad},
 		{"cut", "NODE", "take a node's network cable out", runCut},
 		{"heal", "NODE", "put a node's network cable back in", runHeal},
 		{"stop-node", "NODE", "lose a node: end all its processes at once", runStopNode},
@@ -99,6 +99,7 @@ func parse(c command, args []string) (options, error) {
 	flags.StringVar(&o.sources, "sources", ".", "the hack/cluster folder of a checkout")
 	flags.StringVar(&o.programs.Product, "product-bin", "", "folder with the product's static programs")
 	flags.StringVar(&o.programs.Clients, "clients", "", "folder with the client programs of the tests")
+	flags.BoolVar(&o.programs.Musl, "musl", false, "Valkey on musl too, which takes a C compiler")
 	flags.StringVar(&o.program, "program", "", "of the processes, only those that run this program")
 	flags.BoolVar(&o.kill, "kill", false, "end at once")
 	for {

@@ -92,18 +92,3 @@ func TestExamples(t *testing.T) {
 	}
 	framework.Kubectl(t, "wait", "--for=condition=Ready", "valkeys,valkeysentinels", "--all", "-n", ns, "--timeout=180s")
 }
-
-// Every version of Valkey that is supported forms a set and fails over.
-func TestVersions(t *testing.T) {
-	t.Parallel()
-	e := framework.Connect(t)
-	for _, version := range []string{"8.0", "9.1"} {
-		t.Run(version, func(t *testing.T) {
-			ns := e.Namespace(t, "version")
-			s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel, DownAfter: 5 * time.Second, Image: "docker.io/valkey/valkey:" + version})
-			c := e.Client(t, ns)
-			s.WaitAgreed(t)
-			failoverOfValkey(t, s, c)
-		})
-	}
-}

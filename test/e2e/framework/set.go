@@ -45,6 +45,8 @@ type Options struct {
 	Persistent bool
 	// Image of the servers; empty is the one that $SERVERS names, and without it the product's default.
 	Image string
+	// SentinelImage is the one of the Sentinels; empty is as with Image.
+	SentinelImage string
 	// Extra is YAML under spec, indented by two spaces.
 	Extra string
 }
@@ -83,10 +85,12 @@ func serverImage() string {
 }
 
 // SentinelManifest is a ValkeySentinel of three that selects team a.
-func SentinelManifest(name string) string {
+func SentinelManifest(name string) string { return sentinelManifest(name, serverImage()) }
+
+func sentinelManifest(name, image string) string {
 	manifest := "apiVersion: valkey.io/v1alpha1\nkind: ValkeySentinel\nmetadata:\n  name: " + name +
 		"\nspec:\n  replicas: 3\n  valkeySelector: {matchLabels: {team: a}}\n"
-	if image := serverImage(); image != "" {
+	if image != "" {
 		manifest += "  image: " + image + "\n"
 	}
 	return manifest
@@ -98,7 +102,11 @@ func (e *Env) Start(t *testing.T, namespace string, o Options) *Set {
 	s := &Set{Env: e, Namespace: namespace, Name: o.Name}
 	if o.Mode == v1alpha1.FailoverModeSentinel {
 		s.Sentinel, s.Sentinels = "watch", 3
-		Apply(t, namespace, SentinelManifest(s.Sentinel))
+		manifest := SentinelManifest(s.Sentinel)
+		if o.SentinelImage != "" {
+			manifest = sentinelManifest(s.Sentinel, o.SentinelImage)
+		}
+		Apply(t, namespace, manifest)
 	}
 	Apply(t, namespace, o.Manifest())
 	s.WaitReady(t, 3*time.Minute)

@@ -67,10 +67,10 @@ func TestSourcesAreSignedAndOfTheSuitesAlone(t *testing.T) {
 	t.Setenv("VALKEYKUBE_DEBIAN_MIRROR", "http://mirror.test/debian")
 	want := "deb [signed-by=" + debianKeyring + "] http://mirror.test/debian bookworm-backports main\n" +
 		"deb [signed-by=" + debianKeyring + "] http://mirror.test/debian bookworm main\n"
-	if got := sourcesList("bookworm-backports", "bookworm"); got != want {
+	if got := sourcesList("deb", "bookworm-backports", "bookworm"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := sourcesList("sid", ""); strings.Count(got, "\n") != 1 {
+	if got := sourcesList("deb-src", "sid", ""); strings.Count(got, "\n") != 1 {
 		t.Errorf("%q: one line is wanted", got)
 	}
 }

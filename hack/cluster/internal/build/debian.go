@@ -49,19 +49,23 @@ func debianSets() []debianSet {
 		// Debian keeps what others compile into Node.js in packages of their own.
 		{name: nodejsSet, suite: "trixie", packages: []string{"nodejs", "node-acorn", "node-cjs-module-lexer", "node-minimatch", "node-undici"},
 			proof: "usr/bin/node", libraries: true, onDemand: true},
+		{name: muslSet, suite: muslSuite, packages: []string{"musl", "musl-dev", "musl-tools", "linux-libc-dev", "busybox-static"}, proof: muslLoader, onDemand: true},
 	}
 }
 
 // Nodejs is the root file system that holds Node.js, for clients of the tests. It is fetched when somebody asks for it.
-func (c Cache) Nodejs() (string, error) {
+func (c Cache) Nodejs() (string, error) { return c.onDemand(nodejsSet) }
+
+// onDemand fetches a set that is not part of a cluster, where it is missing.
+func (c Cache) onDemand(name string) (string, error) {
 	for _, set := range debianSets() {
-		if set.name == nodejsSet && !c.hasSet(set) {
+		if set.name == name && !c.hasSet(set) {
 			if err := c.unpack(set); err != nil {
 				return "", err
 			}
 		}
 	}
-	return c.Unpacked(nodejsSet), nil
+	return c.Unpacked(name), nil
 }
 
 func (c Cache) hasSet(set debianSet) bool {
@@ -162,6 +166,10 @@ func isLibrary(pkg string) bool {
 type apt struct {
 	options  []string
 	archives string
+	// sources names where packages come from.
+	sources string
+	// dir is where a source is downloaded to.
+	dir string
 }
 
 func (c Cache) apt(set debianSet) (apt, error) {
@@ -173,14 +181,14 @@ func (c Cache) apt(set debianSet) (apt, error) {
 		}
 	}
 	sources := filepath.Join(dir, "sources.list")
-	if err := os.WriteFile(sources, []byte(sourcesList(set.suite, set.base)), 0o644); err != nil {
+	if err := os.WriteFile(sources, []byte(sourcesList("deb", set.suite, set.base)), 0o644); err != nil {
 		return apt{}, err
 	}
 	status := filepath.Join(dir, "status")
 	if err := os.WriteFile(status, nil, 0o644); err != nil {
 		return apt{}, err
 	}
-	return apt{archives: archives, options: []string{
+	return apt{archives: archives, sources: sources, options: []string{
 		"-o", "Dir::Etc::sourcelist=" + sources,
 		"-o", "Dir::Etc::sourceparts=-",
 		"-o", "Dir::Etc::preferencesparts=-",
@@ -200,7 +208,8 @@ func (c Cache) apt(set debianSet) (apt, error) {
 // debianKeyring is where Debian, and Ubuntu with the package of the same name, keeps the archive's keys.
 const debianKeyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
-func sourcesList(suites ...string) string {
+// sourcesList names where packages come from: kind is deb, or deb-src for what they are made of.
+func sourcesList(kind string, suites ...string) string {
 	mirror := os.Getenv("VALKEYKUBE_DEBIAN_MIRROR")
 	if mirror == "" {
 		mirror = "http://deb.debian.org/debian"
@@ -208,7 +217,7 @@ func sourcesList(suites ...string) string {
 	var b strings.Builder
 	for _, suite := range suites {
 		if suite != "" {
-			fmt.Fprintf(&b, "deb [signed-by=%s] %s %s main\n", debianKeyring, mirror, suite)
+			fmt.Fprintf(&b, "%s [signed-by=%s] %s %s main\n", kind, debianKeyring, mirror, suite)
 		}
 	}
 	return b.String()
@@ -217,6 +226,7 @@ func sourcesList(suites ...string) string {
 func (a apt) run(args ...string) error {
 	cmd := exec.Command("apt-get", append(slices.Clone(a.options), args...)...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C")
+	cmd.Dir = a.dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("apt-get %s: %w: %s", args[0], err, lastLines(string(out), 5))
 	}

@@ -22,6 +22,8 @@ import (
 type Programs struct {
 	// Product holds the product's static programs, Clients the client programs of its tests.
 	Product, Clients string
+	// Musl asks for Valkey on musl too.
+	Musl bool
 }
 
 // Assemble makes the archives of the images: those of the cluster, the servers' and those of the programs.
@@ -42,6 +44,13 @@ func Assemble(cache build.Cache, programs Programs) ([]images.Archive, error) {
 			return nil, err
 		}
 		list = append(list, image)
+	}
+	if programs.Musl {
+		valkey, err := cache.MuslValkey()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, images.Musl(valkey))
 	}
 	return assemble(cache, list)
 }
