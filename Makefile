@@ -116,8 +116,11 @@ e2e: ## End-to-end tests on a real three-node cluster (CLUSTER=e2e unless set; R
 e2e-ha: ## End-to-end tests of the highly available installation, on a cluster of their own
 	INSTALL=ha CLUSTER=$(if $(filter demo,$(CLUSTER)),e2e-ha,$(CLUSTER)) hack/e2e.sh
 
+e2e-upgrade: ## End-to-end test of an upgrade from an earlier revision, under data (FROM=revision)
+	FROM=$(or $(FROM),$(error FROM is not set: make $@ FROM=v0.1.0)) CLUSTER=$(if $(filter demo,$(CLUSTER)),e2e-upgrade,$(CLUSTER)) hack/e2e.sh
+
 help: ## This help
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z0-9_ -]+:.*## / {printf "  %-32s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 FORCE:
-.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images test-images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench bench-data bench-failover bench-fleet bench-monitors e2e e2e-ha help FORCE
+.PHONY: demo test up down kubeconfig cut heal stop-node start-node cluster-up images test-images deploy undeploy backup restore build install-plugin generate verify lint binaries unit integration bench bench-data bench-failover bench-fleet bench-monitors e2e e2e-ha e2e-upgrade help FORCE
