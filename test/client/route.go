@@ -11,12 +11,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -120,6 +117,7 @@ func cli(ctx context.Context, args []string) error {
 	var r route
 	set := flag.NewFlagSet("cli", flag.ExitOnError)
 	r.flags(set)
+	durable := set.Bool("durable", false, "wait until what the command wrote is on the server's disk")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -137,12 +135,26 @@ func cli(ctx context.Context, args []string) error {
 		return err
 	}
 	defer client.Close()
-	answer, err := client.Do(ctx, words...).Result()
+	connection := client.Conn() // the server waits for what came by the same connection
+	defer connection.Close()
+	answer, err := connection.Do(ctx, words...).Result()
+	if err == nil && *durable {
+		err = onDisk(ctx, connection, r.timeout)
+	}
 	if err != nil {
 		return err
 	}
 	show(answer)
 	return nil
+}
+
+// onDisk waits until the server's append-only file has what came by a connection.
+func onDisk(ctx context.Context, connection *redis.Conn, patience time.Duration) error {
+	synced, err := connection.Do(ctx, "WAITAOF", 1, 0, (patience * 9 / 10).Milliseconds()).Int64Slice()
+	if err == nil && (len(synced) != 2 || synced[0] != 1) {
+		err = fmt.Errorf("not on disk within %s: %v", patience, synced)
+	}
+	return err
 }
 
 // each runs commands, separated by a word ";", and prints what became of each on a line of its own: "ok", or the error.
@@ -175,60 +187,6 @@ func each(ctx context.Context, args []string) error {
 		}
 		fmt.Println(err)
 		words = nil
-	}
-	return nil
-}
-
-// stay is a client that keeps a connection it never uses, and makes another to the same server when that is ended.
-func stay(ctx context.Context, args []string) error {
-	var r route
-	set := flag.NewFlagSet("stay", flag.ExitOnError)
-	r.flags(set)
-	length := set.Duration("for", 30*time.Second, "how long the server may take to end the connections")
-	times := set.Int("times", 1, "how many connections are to be ended")
-	if err := set.Parse(args); err != nil {
-		return err
-	}
-	began := time.Now()
-	for n := range *times {
-		dialer := net.Dialer{Timeout: r.timeout}
-		connection, err := dialer.DialContext(ctx, "tcp", r.addr)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(os.Stderr, "connected")
-		_ = connection.SetReadDeadline(began.Add(*length)) // it fails on what is closed, as the reading does
-		_, err = connection.Read(make([]byte, 1))
-		_ = connection.Close()
-		if !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
-			return fmt.Errorf("connection %d is still there after %s: %w", n+1, *length, err)
-		}
-		fmt.Println(time.Since(began).Round(time.Millisecond))
-	}
-	return nil
-}
-
-// fill writes keys fill:1, fill:2, … with 100 kB each that cannot be compressed.
-func fill(ctx context.Context, args []string) error {
-	var r route
-	set := flag.NewFlagSet("fill", flag.ExitOnError)
-	r.flags(set)
-	keys := set.Int("keys", 1000, "how many keys")
-	if err := set.Parse(args); err != nil {
-		return err
-	}
-	client, err := r.client()
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	value := make([]byte, 100_000)
-	random := rand.NewChaCha8([32]byte{})
-	for n := range *keys {
-		_, _ = random.Read(value) // it never fails
-		if err := client.Set(ctx, fmt.Sprintf("fill:%d", n+1), value, 0).Err(); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -31,12 +31,12 @@ func TestColdStartKeepsTheNewestData(t *testing.T) {
 		key := fmt.Sprintf("round-%d", round)
 		ledger := c.Ledger(t, fmt.Sprintf("c7-%d", round), s.ViaSentinel()...)
 		s.Failover(t, v1alpha1.FailoverRequestSpec{})
-		if _, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "SET", key, "1"); err != nil {
+		if _, err := c.Durably(t, s.SentinelAddresses(), s.Name, "SET", key, "1"); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
 		stopAll(t, s)
 		s.WaitReady(t, 3*time.Minute)
-		expectUnreplicated(t, ledger.Close(t, s))
+		expectUnwritten(t, ledger.Close(t, s))
 		for seen := range round + 1 {
 			if got, err := c.ViaSentinel(t, s.SentinelAddresses(), s.Name, "GET", fmt.Sprintf("round-%d", seen)); err != nil || got != "1" {
 				t.Fatalf("round %d: the write of round %d is %q, %v", round, seen, got, err)
@@ -66,9 +66,21 @@ func TestA6ColdStartOfPersistentSentinels(t *testing.T) {
 	stopAll(t, s)
 	s.WaitReady(t, 3*time.Minute)
 	s.WaitPrimary(t, now, time.Minute)
-	expectUnreplicated(t, ledger.Close(t, s))
+	expectUnwritten(t, ledger.Close(t, s))
 	if after := claims(t, s); !maps.Equal(after, volumes) {
 		t.Errorf("the claims were %v, and are %v", volumes, after)
+	}
+}
+
+// unwritten is how old an acknowledged write may be that all servers of a set lose when they are killed at once: with appendfsync everysec it may
+// wait for two seconds in memory while the file is synced (flushAppendOnlyFile in aof.c), and a server gets its turn late on a busy machine.
+const unwritten = 2*time.Second + framework.Unreplicated
+
+// expectUnwritten expects that nothing was lost but what may not have been in any file when the servers were killed.
+func expectUnwritten(t *testing.T, sum framework.Summary) {
+	t.Helper()
+	if sum.LostWithinMillis > unwritten.Milliseconds() {
+		t.Errorf("%d acknowledged writes are lost, the first of them %d ms old when the writes stopped", sum.Lost, sum.LostWithinMillis)
 	}
 }
 

@@ -188,6 +188,13 @@ func (c *Client) ViaSentinel(t *testing.T, sentinels []string, name string, comm
 	return c.exec(t, append([]string{"cli", "-sentinels", strings.Join(sentinels, ","), "-name", name, "--"}, command...)...)
 }
 
+// Durably is ViaSentinel for a write, and waits until that is on the primary's disk: what is acknowledged may be in its memory alone for up to two
+// seconds, while a sync of the file is under way (flushAppendOnlyFile in aof.c).
+func (c *Client) Durably(t *testing.T, sentinels []string, name string, command ...string) (string, error) {
+	t.Helper()
+	return c.exec(t, append([]string{"cli", "-durable", "-timeout", "10s", "-sentinels", strings.Join(sentinels, ","), "-name", name, "--"}, command...)...)
+}
+
 // Serial is the serial number, in hexadecimal, of the certificate that is shown at an address to whoever believes the authority (in PEM).
 func (c *Client) Serial(t *testing.T, addr string, authority []byte) (string, error) {
 	t.Helper()
