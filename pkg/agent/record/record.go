@@ -66,7 +66,7 @@ func (r *Record) OnDisk(disk dataset.Disk, bootID string) (position decision.Pos
 	}
 	defer func() { position.Whole = complete && r.Role == topology.RolePrimary }()
 	if disk.Kind == dataset.KindAOF {
-		// Every acknowledged write was handed to the kernel first.
+		// Every acknowledged write was handed to the kernel first (see docs/adr/0026-files-of-killed-servers.md for what was not).
 		return r.Position, r.Clean || r.BootID != "" && r.BootID == bootID
 	}
 	position = decision.Position{ReplID: disk.ReplID, Offset: disk.Offset, When: disk.Written}
