@@ -22,7 +22,7 @@ demo: up ## Bring a real cluster up, install the product, and show the main job
 
 test: unit integration e2e e2e-ha ## Pass every test: unit, integration, end-to-end on a real cluster
 
-##@ The cluster (CLUSTER=name keeps several apart; NODE is node-1, node-2 or node-3)
+##@ The cluster (CLUSTER=name keeps several apart; NODE is node-1, node-2 or node-3; DOMAIN=k8s.example gives a new one another DNS domain)
 up: cluster-up images ## The cluster with the product installed; run twice it changes nothing
 	@KUBECONFIG= hack/deploy.sh
 	@echo "kubeconfig: $$($(CLUSTER_BIN) kubeconfig --name $(CLUSTER))   remove everything: make down CLUSTER=$(CLUSTER)"
@@ -37,7 +37,7 @@ cut heal stop-node start-node: $(CLUSTER_BIN) ## Cut a node off the network, hea
 	$(CLUSTER_BIN) $@ --name $(CLUSTER) $(or $(NODE),$(error NODE is not set: make $@ NODE=node-1))
 
 cluster-up: $(CLUSTER_BIN) ## The bare cluster, without the product
-	$(CLUSTER_BIN) up --name $(CLUSTER) --sources hack/cluster
+	$(CLUSTER_BIN) up --name $(CLUSTER) --sources hack/cluster $(if $(DOMAIN),--domain $(DOMAIN))
 
 images: build $(CLUSTER_BIN) ## Assemble the product's images and load them into the cluster
 	$(CLUSTER_BIN) load --name $(CLUSTER) --product-bin bin

@@ -9,6 +9,8 @@ KUBECONFIG=$("$cache/bin/cluster" kubeconfig --name "$cluster")
 # kubectl remembers for hours what an address served: another cluster may have had this one before.
 KUBECACHEDIR=$(mktemp -d)
 export KUBECONFIG KUBECACHEDIR
+. hack/kubeconfig.sh
+domain=$(cluster_domain)
 ns=demo
 cut=""
 
@@ -37,7 +39,7 @@ restore() {
 trap restore EXIT
 is_ready() { [ "$(kubectl get valkey cache -n $ns -o 'jsonpath={.status.state}')" = Ready ]; }
 registered() { [ "$(kubectl get valkey cache -n $ns -o 'jsonpath={.status.monitoring.availableQuorum}')" = 3 ]; }
-sentinels="valkey-sentinel-watch-0.valkey-sentinel-watch.$ns.svc.cluster.local:26379,valkey-sentinel-watch-1.valkey-sentinel-watch.$ns.svc.cluster.local:26379,valkey-sentinel-watch-2.valkey-sentinel-watch.$ns.svc.cluster.local:26379"
+sentinels="valkey-sentinel-watch-0.valkey-sentinel-watch.$ns.svc.$domain:26379,valkey-sentinel-watch-1.valkey-sentinel-watch.$ns.svc.$domain:26379,valkey-sentinel-watch-2.valkey-sentinel-watch.$ns.svc.$domain:26379"
 # While a machine with a pod of the cluster's DNS is cut off, every second question to it is lost: then the Sentinels are asked by IP.
 sentinel_ips() {
   kubectl get pods -n $ns -l valkey.io/sentinel=watch -o 'jsonpath={range .items[*]}{.spec.nodeName} {.status.podIP}:26379{"\n"}{end}' |
@@ -61,10 +63,10 @@ run kubectl get valkeys,valkeysentinels,valkeynodes -n $ns
 kubectl wait -n $ns --for=condition=Ready pod/client --timeout=60s >/dev/null
 
 say "A write through the write Service, and a read from a replica"
-service=valkey-cache-primary.$ns.svc.cluster.local:6379
+service=valkey-cache-primary.$ns.svc.$domain:6379
 run kubectl exec -n $ns client -- /testclient cli -addr "$service" -- SET greeting "hello from the primary"
 replica=$(kubectl get valkey cache -n $ns -o 'jsonpath={.status.members[?(@.role=="replica")].node}' | cut -d' ' -f1)
-run kubectl exec -n $ns client -- /testclient cli -addr "valkey-$replica-0.valkey-$replica.$ns.svc.cluster.local:6379" -- GET greeting
+run kubectl exec -n $ns client -- /testclient cli -addr "valkey-$replica-0.valkey-$replica.$ns.svc.$domain:6379" -- GET greeting
 
 say "A failover that a person asks for, of a primary under load"
 kubectl exec -i -n $ns client -- /testclient ledger -sentinels "$sentinels" -name cache -for 8s > /tmp/demo-ledger.$$ 2>/dev/null < <(sleep 12) &

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install the product into the cluster of $KUBECONFIG, or, where that is not set, of the local cluster $CLUSTER; "remove" takes it out.
 # INSTALL=ha installs three API servers on an etcd of three members instead of one with an etcd of its own. NAMESPACE is where to, when not
-# to valkey-system.
+# to valkey-system. CLUSTER_DOMAIN is the cluster's DNS domain, which is asked of the kubelets when it is not set.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . hack/kubeconfig.sh
@@ -14,8 +14,27 @@ esac
 
 namespace=${NAMESPACE:-valkey-system}
 [[ $namespace =~ ^[a-z0-9]([-a-z0-9]*[a-z0-9])?$ ]] || { echo "NAMESPACE is no name of a namespace: $namespace" >&2; exit 1; }
+domain=$(cluster_domain)
+[[ $domain =~ ^[a-z0-9][-.a-z0-9]*$ ]] || { echo "CLUSTER_DOMAIN is no domain: $domain" >&2; exit 1; }
+
+# built prints the manifests, whose programs take the domain for cluster.local unless they are told.
+built() {
+  if [ "$domain" = cluster.local ]; then kubectl kustomize "$manifests"; return; fi
+  local overlay=$overlays/domain
+  mkdir -p "$overlay"
+  cat >"$overlay/kustomization.yaml" <<EOF
+resources: [$(realpath --relative-to="$overlay" "$manifests")]
+patches:
+- target: {kind: Deployment, name: valkey-(apiserver|controller)}
+  patch: |-
+    - {op: add, path: /spec/template/spec/containers/0/args/-, value: --cluster-domain=$domain}
+EOF
+  kubectl kustomize "$overlay"
+}
+overlays=$(mktemp -d)
+trap 'rm -rf "$overlays"' EXIT
 # The namespace is in subjects and addresses too, which kustomize would not change.
-render() { kubectl kustomize "$manifests" | sed "s/\\bvalkey-system\\b/$namespace/g"; }
+render() { built | sed "s/\\bvalkey-system\\b/$namespace/g"; }
 
 # What objects of ours own goes with them: without their store it would have no owner when the product is installed again.
 refuse_while_in_use() {

@@ -50,7 +50,7 @@ func runUp(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	l, err := lab.Up(ctx, o.name, cache, os.Stdout)
+	l, err := lab.Up(ctx, o.name, o.shape, cache, os.Stdout)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func recorded(name string) (plan.Cluster, error) {
 	if !found {
 		return plan.Cluster{}, fmt.Errorf("there is no cluster %q", name)
 	}
-	return plan.New(name, entry.Slot)
+	return plan.New(name, entry.Slot, entry.Shape)
 }
 
 func runSupervise(ctx context.Context, o options) error {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/lab"
+	"github.com/valkeykube/valkeykube/hack/cluster/internal/plan"
 )
 
 // command is a subcommand. Those without help are for the cluster's own daemons.
@@ -28,13 +29,14 @@ type options struct {
 	name, sources, program string
 	programs               lab.Programs
 	kill                   bool
+	shape                  plan.Shape
 	args                   []string
 }
 
 func commands() []command {
 	return []command{
 		{"build", "", "download and compile whatever is missing in the cache", runBuild},
-		{"up", "", "bring the cluster up; changes nothing when it is up", runUp},
+		{"up", "", "bring the cluster up; changes nothing when it is up; with --domain NAME one of that DNS domain", runUp},
 		{"down", "", "remove the cluster and everything that is left of it", runDown},
 		{"status", "", "show daemons and nodes", runStatus},
 		{"kubeconfig", "", "print the path of the kubeconfig", runKubeconfig},
@@ -101,6 +103,7 @@ func parse(c command, args []string) (options, error) {
 	flags.StringVar(&o.programs.Clients, "clients", "", "folder with the client programs of the tests")
 	flags.BoolVar(&o.programs.Musl, "musl", false, "Valkey on musl too, which takes a C compiler")
 	flags.StringVar(&o.program, "program", "", "of the processes, only those that run this program")
+	flags.StringVar(&o.shape.Domain, "domain", "", "of a new cluster, the DNS domain (default "+plan.DefaultDomain+")")
 	flags.BoolVar(&o.kill, "kill", false, "end at once")
 	for {
 		if err := flags.Parse(args); err != nil {

@@ -75,8 +75,8 @@ func (p *policies) set(t *testing.T, enabled bool) {
 // doors are a server's, a Sentinel's, and those of both agents.
 func (p *policies) doors(t *testing.T) (serving, agents []string) {
 	t.Helper()
-	server := naming.NodeHost(p.Primary(t), p.Namespace, "cluster.local")
-	sentinel := naming.SentinelHost(p.Sentinel, 0, p.Namespace, "cluster.local")
+	server := naming.NodeHost(p.Primary(t), p.Namespace, p.Env.Domain)
+	sentinel := naming.SentinelHost(p.Sentinel, 0, p.Namespace, p.Env.Domain)
 	return []string{fmt.Sprintf("%s:%d", server, naming.PortValkey), fmt.Sprintf("%s:%d", sentinel, naming.PortSentinel)},
 		[]string{fmt.Sprintf("%s:%d", server, naming.PortAgent), fmt.Sprintf("%s:%d", sentinel, naming.PortAgent)}
 }
@@ -169,7 +169,7 @@ func (p *policies) strangers(t *testing.T) {
 
 func (p *policies) scraped(t *testing.T) {
 	for i := range 2 {
-		host := naming.NodeHost(naming.NodeName(p.Name, i), p.Namespace, "cluster.local")
+		host := naming.NodeHost(naming.NodeName(p.Name, i), p.Namespace, p.Env.Domain)
 		metrics, err := p.elsewhere.Get(t, fmt.Sprintf("http://%s:%d/metrics", host, naming.PortExporter))
 		if err != nil || !strings.Contains(metrics, "redis_up 1") {
 			t.Errorf("%s: %d bytes of metrics, %v", host, len(metrics), err)

@@ -60,7 +60,7 @@ func remembered(t *testing.T, s *framework.Set, c *framework.Client, replicas in
 			switch key, value := lines[i], lines[i+1]; {
 			case key == "ip":
 				listed++
-				if !strings.HasSuffix(value, ".svc.cluster.local") {
+				if !strings.HasSuffix(value, ".svc."+s.Env.Domain) {
 					return fmt.Errorf("%s lists %s", sentinel, value)
 				}
 			case key == "flags" && strings.Contains(value, "down"):

@@ -74,10 +74,10 @@ func TestMovesToTLSAndBack(t *testing.T) {
 // issue puts a new certificate for all names of the instance into its Secret.
 func (x *encrypted) issue(t *testing.T) {
 	t.Helper()
-	names := []string{naming.PrimaryService(x.Name) + "." + x.Namespace + ".svc.cluster.local",
-		"*." + naming.SentinelWorkload(x.Sentinel) + "." + x.Namespace + ".svc.cluster.local"}
+	names := []string{naming.PrimaryService(x.Name) + "." + x.Namespace + ".svc." + x.Env.Domain,
+		"*." + naming.SentinelWorkload(x.Sentinel) + "." + x.Namespace + ".svc." + x.Env.Domain}
 	for node := range 3 {
-		names = append(names, "*."+naming.NodeWorkload(naming.NodeName(x.Name, node))+"."+x.Namespace+".svc.cluster.local")
+		names = append(names, "*."+naming.NodeWorkload(naming.NodeName(x.Name, node))+"."+x.Namespace+".svc."+x.Env.Domain)
 	}
 	x.issued = x.authority.Issue(names...)
 	x.store(t, x.issued.Key)
@@ -126,7 +126,7 @@ func (x *encrypted) await(t *testing.T, reason string) {
 
 // byTLS is the write Service for clients that speak TLS.
 func (x *encrypted) byTLS() []string {
-	addr := fmt.Sprintf("%s.%s.svc.cluster.local:%d", naming.PrimaryService(x.Name), x.Namespace, naming.PortValkeyTLS)
+	addr := fmt.Sprintf("%s.%s.svc.%s:%d", naming.PrimaryService(x.Name), x.Namespace, x.Env.Domain, naming.PortValkeyTLS)
 	return append([]string{"-addr", addr}, framework.Trust(x.authority.PEM)...)
 }
 
@@ -134,8 +134,8 @@ func (x *encrypted) byTLS() []string {
 func (x *encrypted) ports(server, sentinel int) []string {
 	var addrs []string
 	for node := range 3 {
-		addrs = append(addrs, fmt.Sprintf("%s:%d", naming.NodeHost(naming.NodeName(x.Name, node), x.Namespace, "cluster.local"), server))
-		addrs = append(addrs, fmt.Sprintf("%s:%d", naming.SentinelHost(x.Sentinel, node, x.Namespace, "cluster.local"), sentinel))
+		addrs = append(addrs, fmt.Sprintf("%s:%d", naming.NodeHost(naming.NodeName(x.Name, node), x.Namespace, x.Env.Domain), server))
+		addrs = append(addrs, fmt.Sprintf("%s:%d", naming.SentinelHost(x.Sentinel, node, x.Namespace, x.Env.Domain), sentinel))
 	}
 	return addrs
 }

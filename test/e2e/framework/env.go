@@ -5,6 +5,7 @@ package framework
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,8 @@ type Env struct {
 	Config *rest.Config
 	Kube   kubernetes.Interface
 	Valkey versioned.Interface
+	// Domain is the cluster's DNS domain.
+	Domain string
 }
 
 var connect = sync.OnceValues(func() (*Env, error) {
@@ -46,8 +49,36 @@ var connect = sync.OnceValues(func() (*Env, error) {
 		return nil, err
 	}
 	valkey, err := versioned.NewForConfig(config)
-	return &Env{Config: config, Kube: kube, Valkey: valkey}, err
+	if err != nil {
+		return nil, err
+	}
+	domain, err := clusterDomain(kube)
+	return &Env{Config: config, Kube: kube, Valkey: valkey, Domain: domain}, err
 })
+
+// clusterDomain asks the kubelets what they tell their pods.
+func clusterDomain(kube kubernetes.Interface) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	nodes, err := kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	failure := fmt.Errorf("there are no nodes")
+	for _, node := range nodes.Items {
+		var told struct {
+			KubeletConfig struct{ ClusterDomain string }
+		}
+		var body []byte
+		if body, failure = kube.CoreV1().RESTClient().Get().AbsPath("/api/v1/nodes/" + node.Name + "/proxy/configz").Do(ctx).Raw(); failure != nil {
+			continue
+		}
+		if failure = json.Unmarshal(body, &told); failure == nil && told.KubeletConfig.ClusterDomain != "" {
+			return told.KubeletConfig.ClusterDomain, nil
+		}
+	}
+	return "", fmt.Errorf("no kubelet says what the cluster's DNS domain is: %w", failure)
+}
 
 // Connect is the cluster that $KUBECONFIG names.
 func Connect(t *testing.T) *Env {

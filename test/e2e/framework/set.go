@@ -21,8 +21,6 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/naming"
 )
 
-const clusterDomain = "cluster.local"
-
 // Set is a Valkey under test and, where it has one, the ValkeySentinel that monitors it.
 type Set struct {
 	Env       *Env
@@ -215,19 +213,19 @@ func (s *Set) Replica(t *testing.T) (node string) {
 
 // Address of a node.
 func (s *Set) Address(node string) string {
-	return fmt.Sprintf("%s:%d", naming.NodeHost(node, s.Namespace, clusterDomain), naming.PortValkey)
+	return fmt.Sprintf("%s:%d", naming.NodeHost(node, s.Namespace, s.Env.Domain), naming.PortValkey)
 }
 
 // PrimaryAddress is the write Service's.
 func (s *Set) PrimaryAddress() string {
-	return fmt.Sprintf("%s.%s.svc.%s:%d", naming.PrimaryService(s.Name), s.Namespace, clusterDomain, naming.PortValkey)
+	return fmt.Sprintf("%s.%s.svc.%s:%d", naming.PrimaryService(s.Name), s.Namespace, s.Env.Domain, naming.PortValkey)
 }
 
 // SentinelAddresses are those of the Sentinel pods.
 func (s *Set) SentinelAddresses() []string {
 	addrs := make([]string, s.Sentinels)
 	for i := range addrs {
-		addrs[i] = fmt.Sprintf("%s:%d", naming.SentinelHost(s.Sentinel, i, s.Namespace, clusterDomain), naming.PortSentinel)
+		addrs[i] = fmt.Sprintf("%s:%d", naming.SentinelHost(s.Sentinel, i, s.Namespace, s.Env.Domain), naming.PortSentinel)
 	}
 	return addrs
 }

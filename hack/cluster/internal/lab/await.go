@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"time"
@@ -142,6 +143,11 @@ func dnsAvailable(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
+// setting is what a variable in a manifest stands for.
+func (l *Lab) setting(name string) string {
+	return map[string]string{"DOMAIN": l.cluster.Domain}[name]
+}
+
 // applyManifests applies what is in every cluster. Server-side apply changes nothing that is as it should be.
 func (l *Lab) applyManifests(ctx context.Context) error {
 	entries, err := manifests.ReadDir("manifests")
@@ -155,7 +161,7 @@ func (l *Lab) applyManifests(ctx context.Context) error {
 		}
 		cmd := exec.CommandContext(ctx, l.cache.Kubernetes("kubectl"), "--kubeconfig", l.Kubeconfig(), "apply", "--server-side",
 			"--force-conflicts", "--field-manager=cluster", "-f", "-")
-		cmd.Stdin = strings.NewReader(string(content))
+		cmd.Stdin = strings.NewReader(os.Expand(string(content), l.setting))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("apply %s: %w: %s", entry.Name(), err, out)
 		}

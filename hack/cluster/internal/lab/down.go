@@ -31,7 +31,7 @@ func Down(name string, cache build.Cache, out io.Writer) error {
 		return err
 	}
 	// Names do not depend on the slot: what they name is removed also when the entry is lost.
-	l, err := open(name, entry.Slot, cache, out)
+	l, err := open(name, entry, cache, out)
 	if err != nil {
 		return err
 	}

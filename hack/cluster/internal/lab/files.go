@@ -38,7 +38,7 @@ func (l *Lab) ensureCertificates() error {
 	certificates := []pki.Certificate{
 		{Name: "apiserver", User: "kube-apiserver", Hosts: []string{
 			"127.0.0.1", "localhost", c.Address(), plan.APIService, "kubernetes", "kubernetes.default",
-			"kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}},
+			"kubernetes.default.svc", "kubernetes.default.svc." + c.Domain}},
 		{Name: "apiserver-kubelet", User: "kube-apiserver-kubelet-client", Groups: []string{"system:masters"}},
 		{Name: "admin", User: adminUser, Groups: []string{"system:masters"}},
 		{Name: "controller-manager", User: "system:kube-controller-manager"},
@@ -92,7 +92,7 @@ func (l *Lab) ensureFiles() error {
 		}
 		files[p.ContainerdConfig()] = render.Containerd(node, l.cache.CNI())
 		files[p.CNIConfig()+"/10-lab.conflist"] = cni
-		files[p.KubeletConfig()] = render.Kubelet(node, render.NodeFiles{ClientCA: store.Cert("ca"),
+		files[p.KubeletConfig()] = render.Kubelet(c, node, render.NodeFiles{ClientCA: store.Cert("ca"),
 			ServerCert: store.Cert(node.Name + "-serving"), ServerKey: store.Key(node.Name + "-serving")})
 		files[p.ProxyConfig()] = render.Proxy(c, node, l.kubeconfigPath("proxy"))
 	}

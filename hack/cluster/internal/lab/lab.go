@@ -29,12 +29,12 @@ type Lab struct {
 // machinePath has what the machine was like before the first cluster.
 var machinePath = filepath.Join(plan.StateRoot, ".machine.json")
 
-// open returns the lab in a slot.
-func open(name string, slot int, cache build.Cache, out io.Writer) (*Lab, error) {
+// open returns the lab of an entry.
+func open(name string, entry state.Entry, cache build.Cache, out io.Writer) (*Lab, error) {
 	if os.Geteuid() != 0 {
 		return nil, fmt.Errorf("namespaces, mounts and cgroups need root")
 	}
-	cluster, err := plan.New(name, slot)
+	cluster, err := plan.New(name, entry.Slot, entry.Shape)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func Open(name string, cache build.Cache, out io.Writer) (*Lab, error) {
 	if !found {
 		return nil, fmt.Errorf("there is no cluster %q: bring it up first", name)
 	}
-	return open(name, entry.Slot, cache, out)
+	return open(name, entry, cache, out)
 }
 
 // Kubeconfig is the path of the administrator's kubeconfig.

@@ -14,8 +14,8 @@ import (
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/state"
 )
 
-// Up brings a cluster up, completes one that is half up, and changes nothing of one that is up.
-func Up(ctx context.Context, name string, cache build.Cache, out io.Writer) (*Lab, error) {
+// Up brings a cluster of a shape up, completes one that is half up, and changes nothing of one that is up.
+func Up(ctx context.Context, name string, shape plan.Shape, cache build.Cache, out io.Writer) (*Lab, error) {
 	registry := state.OpenRegistry(plan.StateRoot)
 	release, err := registry.Lock(name)
 	if err != nil {
@@ -26,11 +26,11 @@ func Up(ctx context.Context, name string, cache build.Cache, out io.Writer) (*La
 		return nil, err
 	}
 	// The entry comes first: whatever is made after it can be found and removed.
-	entry, err := registry.Claim(name, func(c plan.Cluster) bool { return host.PortIsFree(c.Forwarder()) })
+	entry, err := registry.Claim(name, shape, func(c plan.Cluster) bool { return host.PortIsFree(c.Forwarder()) })
 	if err != nil {
 		return nil, err
 	}
-	l, err := open(name, entry.Slot, cache, out)
+	l, err := open(name, entry, cache, out)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func clearStale(name string, cache build.Cache, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "clearing what is left of cluster %s from before the machine's last start\n", name)
-	l, err := open(name, entry.Slot, cache, out)
+	l, err := open(name, entry, cache, out)
 	if err != nil {
 		return err
 	}

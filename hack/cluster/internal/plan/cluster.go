@@ -33,8 +33,9 @@ var validName = regexp.MustCompile("^[a-z]([a-z0-9-]{0,18}[a-z0-9])?$")
 // Cluster is where everything of one cluster is. Clusters with different slots share no address, and clusters with
 // different names share no name.
 type Cluster struct {
-	Name  string
-	Slot  int
+	Name string
+	Slot int
+	Shape
 	Nodes []Node
 	// Root is the folder that has the cluster's own.
 	Root string
@@ -56,18 +57,23 @@ type Node struct {
 	Cgroup string
 }
 
-// New lays out the cluster of that name in that slot.
-func New(name string, slot int) (Cluster, error) { return Below(StateRoot, name, slot) }
+// New lays out the cluster of that name and shape in that slot.
+func New(name string, slot int, shape Shape) (Cluster, error) {
+	return Below(StateRoot, name, slot, shape)
+}
 
 // Below is New with another folder for the files.
-func Below(root, name string, slot int) (Cluster, error) {
+func Below(root, name string, slot int, shape Shape) (Cluster, error) {
 	if !validName.MatchString(name) {
 		return Cluster{}, fmt.Errorf("cluster name %q: use up to 20 of a-z, 0-9 and -, starting with a letter", name)
 	}
 	if slot < 0 || slot >= MaxSlots {
 		return Cluster{}, fmt.Errorf("cluster slot %d: there are %d", slot, MaxSlots)
 	}
-	c := Cluster{Name: name, Slot: slot, Root: root}
+	if err := shape.Validate(); err != nil {
+		return Cluster{}, err
+	}
+	c := Cluster{Name: name, Slot: slot, Shape: shape.Completed(), Root: root}
 	for i := 1; i <= NodeCount; i++ {
 		node := fmt.Sprintf("node-%d", i)
 		dir := filepath.Join(c.Dir(), "nodes", node)

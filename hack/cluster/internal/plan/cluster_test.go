@@ -18,7 +18,7 @@ func TestClustersShareNothing(t *testing.T) {
 		seen[what] = owner
 	}
 	for slot, name := range []string{"demo", "demo-2", "e2e", "a"} {
-		c, err := New(name, slot)
+		c, err := New(name, slot, Shape{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestClustersShareNothing(t *testing.T) {
 func TestRangesOfAllSlotsAreDisjoint(t *testing.T) {
 	ranges := []netip.Prefix{netip.MustParsePrefix(ServiceRange)}
 	for slot := range MaxSlots {
-		c, err := New("x", slot)
+		c, err := New("x", slot, Shape{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestRangesOfAllSlotsAreDisjoint(t *testing.T) {
 }
 
 func TestNodesAreInTheirClustersRanges(t *testing.T) {
-	c, err := New("demo", 3)
+	c, err := New("demo", 3, Shape{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,12 +89,12 @@ func TestServiceAddressesAreInTheServiceRange(t *testing.T) {
 
 func TestNamesAndSlotsAreChecked(t *testing.T) {
 	for _, name := range []string{"", "Demo", "1a", "a-", "-a", "a/b", "a.b", "..", strings.Repeat("a", 21), "a\n"} {
-		if _, err := New(name, 0); err == nil {
+		if _, err := New(name, 0, Shape{}); err == nil {
 			t.Errorf("name %q is taken", name)
 		}
 	}
 	for _, slot := range []int{-1, MaxSlots} {
-		if _, err := New("demo", slot); err == nil {
+		if _, err := New("demo", slot, Shape{}); err == nil {
 			t.Errorf("slot %d is taken", slot)
 		}
 	}
@@ -102,7 +102,7 @@ func TestNamesAndSlotsAreChecked(t *testing.T) {
 
 // A unix socket's path may have 107 bytes; containerd's own adds to the longest folder of a node.
 func TestLongestNameLeavesRoomForSockets(t *testing.T) {
-	c, err := New(strings.Repeat("a", 20), 0)
+	c, err := New(strings.Repeat("a", 20), 0, Shape{})
 	if err != nil {
 		t.Fatal(err)
 	}

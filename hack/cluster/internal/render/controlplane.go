@@ -54,7 +54,7 @@ func APIServer(c plan.Cluster, binary string, files Files) []string {
 		"--kubelet-client-key=" + files.Key("apiserver-kubelet"),
 		"--kubelet-certificate-authority=" + files.Cert("ca"),
 		"--kubelet-preferred-address-types=InternalIP",
-		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-issuer=https://kubernetes.default.svc." + c.Domain,
 		"--service-account-key-file=" + files.Public("service-accounts"),
 		"--service-account-signing-key-file=" + files.Key("service-accounts"),
 		"--requestheader-client-ca-file=" + files.Cert("front-proxy-ca"),

@@ -137,7 +137,7 @@ func CNI(c plan.Cluster, node plan.Node) ([]byte, error) {
 type NodeFiles struct{ ClientCA, ServerCert, ServerKey string }
 
 // Kubelet is a kubelet's configuration. Eviction and image removal are off: the nodes share one disk, which is not theirs.
-func Kubelet(node plan.Node, files NodeFiles) []byte {
+func Kubelet(c plan.Cluster, node plan.Node, files NodeFiles) []byte {
 	p := PathsOf(node)
 	return fmt.Appendf(nil, `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -154,7 +154,7 @@ cgroupRoot: %[5]q
 failCgroupV1: false
 failSwapOn: false
 enforceNodeAllocatable: [pods]
-clusterDomain: cluster.local
+clusterDomain: %[9]s
 clusterDNS: [%[6]q]
 resolvConf: ""
 podLogsDir: %[7]q
@@ -172,7 +172,7 @@ evictionHard:
   imagefs.available: "0%%"
   imagefs.inodesFree: "0%%"
 `, files.ClientCA, files.ServerCert, files.ServerKey, p.ContainerdSocket(), node.Cgroup, plan.DNSService, p.Logs(),
-		p.Kubelet()+"/volume-plugins")
+		p.Kubelet()+"/volume-plugins", c.Domain)
 }
 
 // Proxy is kube-proxy's configuration. The conntrack limits belong to the machine and cannot be set from a network

@@ -24,7 +24,7 @@ func (fakeFiles) Public(name string) string { return "/pki/" + name + ".pub" }
 
 func demo(t *testing.T) plan.Cluster {
 	t.Helper()
-	c, err := plan.New("demo", 1)
+	c, err := plan.New("demo", 1, plan.Shape{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestGolden(t *testing.T) {
 	for name, content := range map[string][]byte{
 		"containerd.toml":         Containerd(node, "/cache/cni"),
 		"cni.json":                cni,
-		"kubelet.yaml":            Kubelet(node, NodeFiles{ClientCA: "/pki/ca.crt", ServerCert: "/pki/s.crt", ServerKey: "/pki/s.key"}),
+		"kubelet.yaml":            Kubelet(c, node, NodeFiles{ClientCA: "/pki/ca.crt", ServerCert: "/pki/s.crt", ServerKey: "/pki/s.key"}),
 		"kube-proxy.yaml":         Proxy(c, node, "/etc/proxy.kubeconfig"),
 		"kubeconfig":              Kubeconfig("demo", c.Server(), "admin", []byte("ca"), []byte("cert"), []byte("key")),
 		"audit-policy.yaml":       AuditPolicy(),
@@ -77,7 +77,7 @@ func TestNodesShareNoPlace(t *testing.T) {
 	c := demo(t)
 	for _, node := range c.Nodes[1:] {
 		other := c.Nodes[0]
-		for _, content := range [][]byte{Containerd(node, "/cache/cni"), Kubelet(node, NodeFiles{})} {
+		for _, content := range [][]byte{Containerd(node, "/cache/cni"), Kubelet(c, node, NodeFiles{})} {
 			if strings.Contains(string(content), other.Dir+"/") || strings.Contains(string(content), other.Cgroup+"\"") {
 				t.Errorf("%s names a place of %s:\n%s", node.Name, other.Name, content)
 			}

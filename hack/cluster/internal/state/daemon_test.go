@@ -33,7 +33,7 @@ func TestHashIsAboutHowADaemonIsStarted(t *testing.T) {
 }
 
 func TestRecordsOfDaemons(t *testing.T) {
-	c, err := plan.Below(t.TempDir(), "demo", 0)
+	c, err := plan.Below(t.TempDir(), "demo", 0, plan.Shape{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ type Entry struct {
 	Slot int    `json:"slot"`
 	// Boot is the machine's run in which the cluster was started: after another start of the machine, only files are left.
 	Boot string `json:"boot"`
+	plan.Shape
 }
 
 // Registry knows the clusters of the machine.
@@ -98,16 +99,18 @@ func (r Registry) List() ([]Entry, error) {
 	return entries, nil
 }
 
-// Claim returns the entry of a cluster, and makes one with the first free slot for a new name. usable tells whether
-// nothing else on the machine is in the way of a slot.
-func (r Registry) Claim(name string, usable func(plan.Cluster) bool) (Entry, error) {
+// Claim returns the entry of a cluster, if it has the shape that is asked for, and makes one with the first free slot for a
+// new name. usable tells whether nothing else on the machine is in the way of a slot.
+func (r Registry) Claim(name string, shape plan.Shape, usable func(plan.Cluster) bool) (Entry, error) {
 	release, err := Lock(r.lockPath(slotsLock))
 	if err != nil {
 		return Entry{}, err
 	}
 	defer release()
-	if entry, found, err := r.Find(name); found || err != nil {
+	if entry, found, err := r.Find(name); err != nil {
 		return entry, err
+	} else if found {
+		return entry, entry.Fits(shape)
 	}
 	entries, err := r.List()
 	if err != nil {
@@ -118,14 +121,14 @@ func (r Registry) Claim(name string, usable func(plan.Cluster) bool) (Entry, err
 		taken[entry.Slot] = true
 	}
 	for slot := range plan.MaxSlots {
-		cluster, err := plan.Below(r.root, name, slot)
+		cluster, err := plan.Below(r.root, name, slot, shape)
 		if err != nil {
 			return Entry{}, err
 		}
 		if taken[slot] || !usable(cluster) {
 			continue
 		}
-		entry := Entry{Name: name, Slot: slot, Boot: BootID()}
+		entry := Entry{Name: name, Slot: slot, Boot: BootID(), Shape: shape.Completed()}
 		_, err = WriteJSON(filepath.Join(r.root, name, "cluster.json"), entry)
 		return entry, err
 	}

@@ -17,7 +17,7 @@ func anySlot(plan.Cluster) bool { return true }
 func TestClaimGivesEachClusterItsOwnSlotForGood(t *testing.T) {
 	r := OpenRegistry(filepath.Join(t.TempDir(), "root"))
 	for i, name := range []string{"a", "b", "a", "c"} {
-		entry, err := r.Claim(name, anySlot)
+		entry, err := r.Claim(name, plan.Shape{}, anySlot)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,18 +29,18 @@ func TestClaimGivesEachClusterItsOwnSlotForGood(t *testing.T) {
 	if err := r.Forget("b"); err != nil {
 		t.Fatal(err)
 	}
-	if entry, err := r.Claim("d", anySlot); err != nil || entry.Slot != 1 {
+	if entry, err := r.Claim("d", plan.Shape{}, anySlot); err != nil || entry.Slot != 1 {
 		t.Errorf("slot %d, %v, want the one that became free", entry.Slot, err)
 	}
 }
 
 func TestClaimPassesOverWhatSomethingElseUses(t *testing.T) {
 	r := OpenRegistry(t.TempDir())
-	entry, err := r.Claim("a", func(c plan.Cluster) bool { return c.Slot >= 3 })
+	entry, err := r.Claim("a", plan.Shape{}, func(c plan.Cluster) bool { return c.Slot >= 3 })
 	if err != nil || entry.Slot != 3 {
 		t.Fatalf("slot %d, %v, want 3", entry.Slot, err)
 	}
-	if _, err := r.Claim("b", func(plan.Cluster) bool { return false }); err == nil {
+	if _, err := r.Claim("b", plan.Shape{}, func(plan.Cluster) bool { return false }); err == nil {
 		t.Error("a slot is given though none can be used")
 	}
 	if _, found, err := r.Find("b"); found || err != nil {
@@ -52,7 +52,7 @@ func TestClaimPassesOverWhatSomethingElseUses(t *testing.T) {
 func TestForgetRemovesTheEntryLast(t *testing.T) {
 	root := t.TempDir()
 	r := OpenRegistry(root)
-	if _, err := r.Claim("a", anySlot); err != nil {
+	if _, err := r.Claim("a", plan.Shape{}, anySlot); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{"etcd/data", "nodes/node-1/volumes/x"} {
@@ -74,7 +74,7 @@ func TestForgetRemovesTheEntryLast(t *testing.T) {
 func TestWhenEmptyLeavesNothing(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	r := OpenRegistry(root)
-	if _, err := r.Claim("a", anySlot); err != nil {
+	if _, err := r.Claim("a", plan.Shape{}, anySlot); err != nil {
 		t.Fatal(err)
 	}
 	unwanted := func() error { return errors.New("called though a cluster is recorded") }
@@ -90,5 +90,18 @@ func TestWhenEmptyLeavesNothing(t *testing.T) {
 	}
 	if _, err := os.Stat(root); !os.IsNotExist(err) {
 		t.Errorf("the registry is left: %v", err)
+	}
+}
+
+func TestClaimKeepsTheShape(t *testing.T) {
+	r := OpenRegistry(t.TempDir())
+	if _, err := r.Claim("a", plan.Shape{Domain: "k8s.example"}, anySlot); err != nil {
+		t.Fatal(err)
+	}
+	if entry, err := r.Claim("a", plan.Shape{}, anySlot); err != nil || entry.Domain != "k8s.example" {
+		t.Errorf("%+v, %v, want the shape that was asked for at first", entry, err)
+	}
+	if _, err := r.Claim("a", plan.Shape{Domain: "cluster.local"}, anySlot); err == nil {
+		t.Error("a cluster is taken for one of another domain")
 	}
 }
