@@ -22,7 +22,7 @@ demo: up ## Bring a real cluster up, install the product, and show the main job
 
 test: unit integration e2e e2e-ha ## Pass every test: unit, integration, end-to-end on a real cluster
 
-##@ The cluster (CLUSTER=name keeps several apart; NODE is node-1, node-2 or node-3; DOMAIN=k8s.example gives a new one another DNS domain)
+##@ The cluster (CLUSTER=name keeps several apart; NODE is node-1, node-2 or node-3; DOMAIN=k8s.example gives a new one another DNS domain, FAMILY=ipv6 or dual other addresses)
 up: cluster-up images ## The cluster with the product installed; run twice it changes nothing
 	@KUBECONFIG= hack/deploy.sh
 	@echo "kubeconfig: $$($(CLUSTER_BIN) kubeconfig --name $(CLUSTER))   remove everything: make down CLUSTER=$(CLUSTER)"
@@ -37,7 +37,7 @@ cut heal stop-node start-node: $(CLUSTER_BIN) ## Cut a node off the network, hea
 	$(CLUSTER_BIN) $@ --name $(CLUSTER) $(or $(NODE),$(error NODE is not set: make $@ NODE=node-1))
 
 cluster-up: $(CLUSTER_BIN) ## The bare cluster, without the product
-	$(CLUSTER_BIN) up --name $(CLUSTER) --sources hack/cluster $(if $(DOMAIN),--domain $(DOMAIN))
+	$(CLUSTER_BIN) up --name $(CLUSTER) --sources hack/cluster $(if $(DOMAIN),--domain $(DOMAIN)) $(if $(FAMILY),--family $(FAMILY))
 
 images: build $(CLUSTER_BIN) ## Assemble the product's images and load them into the cluster
 	$(CLUSTER_BIN) load --name $(CLUSTER) --product-bin bin
@@ -113,8 +113,8 @@ bench-failover: ## Until the first write after the primary is killed, frozen or 
 e2e: ## End-to-end tests on a real three-node cluster (CLUSTER=e2e unless set; RUN=regexp; SERVERS=8.0, 8.1 or 9.1)
 	hack/e2e.sh
 
-e2e-ha: ## End-to-end tests of the highly available installation, on a cluster of their own
-	INSTALL=ha CLUSTER=$(if $(filter demo,$(CLUSTER)),e2e-ha,$(CLUSTER)) hack/e2e.sh
+e2e-ha: ## End-to-end tests of the highly available installation, on a cluster of their own: of IPv6 and of another DNS domain, unless told
+	INSTALL=ha DOMAIN=$(or $(DOMAIN),k8s.corp.internal) FAMILY=$(or $(FAMILY),ipv6) CLUSTER=$(if $(filter demo,$(CLUSTER)),e2e-ha,$(CLUSTER)) hack/e2e.sh
 
 e2e-upgrade: ## End-to-end test of an upgrade from an earlier revision, under data (FROM=revision)
 	FROM=$(or $(FROM),$(error FROM is not set: make $@ FROM=v0.1.0)) CLUSTER=$(if $(filter demo,$(CLUSTER)),e2e-upgrade,$(CLUSTER)) hack/e2e.sh

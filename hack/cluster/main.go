@@ -36,7 +36,7 @@ type options struct {
 func commands() []command {
 	return []command{
 		{"build", "", "download and compile whatever is missing in the cache", runBuild},
-		{"up", "", "bring the cluster up; changes nothing when it is up; with --domain NAME one of that DNS domain", runUp},
+		{"up", "", "bring the cluster up; changes nothing when it is up; with --domain NAME or --family ipv6|dual a new one of that DNS domain, or with those addresses", runUp},
 		{"down", "", "remove the cluster and everything that is left of it", runDown},
 		{"status", "", "show daemons and nodes", runStatus},
 		{"kubeconfig", "", "print the path of the kubeconfig", runKubeconfig},
@@ -104,6 +104,7 @@ func parse(c command, args []string) (options, error) {
 	flags.BoolVar(&o.programs.Musl, "musl", false, "Valkey on musl too, which takes a C compiler")
 	flags.StringVar(&o.program, "program", "", "of the processes, only those that run this program")
 	flags.StringVar(&o.shape.Domain, "domain", "", "of a new cluster, the DNS domain (default "+plan.DefaultDomain+")")
+	flags.StringVar((*string)(&o.shape.Family), "family", "", "of a new cluster, the addresses: ipv4, ipv6 or dual (default ipv4)")
 	flags.BoolVar(&o.kill, "kill", false, "end at once")
 	for {
 		if err := flags.Parse(args); err != nil {

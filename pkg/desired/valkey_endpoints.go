@@ -16,8 +16,8 @@ import (
 )
 
 // ValkeyPrimaryEndpoints is the only EndpointSlice of the primary's Service. pod is the primary's; nil where there is none, or none that
-// may be written to: the slice is empty then, and of the family that it had, which cannot be changed. A pod without an IP counts as none.
-// It is ready only while the pod is ready and not on its way out.
+// may be written to: the slice is empty then, and of the family that it had, which cannot be changed. A pod without an IP of the family counts
+// as none. It is ready only while the pod is ready and not on its way out.
 func ValkeyPrimaryEndpoints(valkey *v1alpha1.Valkey, pod *corev1.Pod, family discoveryv1.AddressType) *discoveryv1ac.EndpointSliceApplyConfiguration {
 	slice := discoveryv1ac.EndpointSlice(naming.PrimaryEndpointSlice(valkey.Name), valkey.Namespace).
 		WithLabels(naming.With(naming.ValkeyLabels(valkey.Name), map[string]string{
@@ -32,13 +32,13 @@ func ValkeyPrimaryEndpoints(valkey *v1alpha1.Valkey, pod *corev1.Pod, family dis
 		slice.WithPorts(discoveryv1ac.EndpointPort().
 			WithName(naming.PortNameValkeyTLS).WithPort(encryptedPort(tls)).WithProtocol(corev1.ProtocolTCP))
 	}
-	if pod == nil || pod.Status.PodIP == "" {
+	address := addressOf(pod, family)
+	if address == "" {
 		return slice
 	}
-	slice.WithAddressType(AddressFamily(pod))
 	ready, leaving := IsPodReady(pod), pod.DeletionTimestamp != nil
 	endpoint := discoveryv1ac.Endpoint().
-		WithAddresses(pod.Status.PodIP).
+		WithAddresses(address).
 		WithConditions(discoveryv1ac.EndpointConditions().
 			WithReady(ready && !leaving).WithServing(ready).WithTerminating(leaving)).
 		WithTargetRef(corev1ac.ObjectReference().
@@ -49,9 +49,46 @@ func ValkeyPrimaryEndpoints(valkey *v1alpha1.Valkey, pod *corev1.Pod, family dis
 	return slice.WithEndpoints(endpoint)
 }
 
-// AddressFamily is that of the pod's IP.
-func AddressFamily(pod *corev1.Pod) discoveryv1.AddressType {
-	if strings.Contains(pod.Status.PodIP, ":") {
+// RouteFamily is the family of the way to a pod with an IP: that of the Service, where it is known and the pod has an address of it, or else of
+// the pod's first address. In a cluster with both families the Service may have the other one than that.
+func RouteFamily(service *corev1.Service, pod *corev1.Pod) discoveryv1.AddressType {
+	if service != nil && len(service.Spec.IPFamilies) > 0 {
+		if family := discoveryv1.AddressType(service.Spec.IPFamilies[0]); addressOf(pod, family) != "" {
+			return family
+		}
+	}
+	return familyOf(pod.Status.PodIP)
+}
+
+// PodIPs are all addresses of a pod, of each family; none before it has one.
+func PodIPs(pod *corev1.Pod) []string {
+	if pod.Status.PodIP == "" {
+		return nil
+	}
+	ips := []string{pod.Status.PodIP}
+	for _, other := range pod.Status.PodIPs {
+		if other.IP != pod.Status.PodIP {
+			ips = append(ips, other.IP)
+		}
+	}
+	return ips
+}
+
+// addressOf is a pod's address of a family; empty where it has none.
+func addressOf(pod *corev1.Pod, family discoveryv1.AddressType) string {
+	if pod == nil {
+		return ""
+	}
+	for _, ip := range PodIPs(pod) {
+		if familyOf(ip) == family {
+			return ip
+		}
+	}
+	return ""
+}
+
+func familyOf(ip string) discoveryv1.AddressType {
+	if strings.Contains(ip, ":") {
 		return discoveryv1.AddressTypeIPv6
 	}
 	return discoveryv1.AddressTypeIPv4

@@ -20,9 +20,12 @@ func ValkeyService(valkey *v1alpha1.Valkey) *corev1ac.ServiceApplyConfiguration 
 }
 
 // ValkeyPrimaryService leads to the primary. It has no selector: its only EndpointSlice is ValkeyPrimaryEndpoints, so that a change of
-// the primary is one write and there are never two primaries behind it.
+// the primary is one write and there are never two primaries behind it. An EndpointSlice is of one address family, and so the Service is too:
+// an address of the other one would lead nowhere.
 func ValkeyPrimaryService(valkey *v1alpha1.Valkey) *corev1ac.ServiceApplyConfiguration {
-	return valkeyServiceOf(valkey, naming.PrimaryService(valkey.Name))
+	service := valkeyServiceOf(valkey, naming.PrimaryService(valkey.Name))
+	service.Spec.WithIPFamilyPolicy(corev1.IPFamilyPolicySingleStack)
+	return service
 }
 
 // ValkeyReplicasService leads to the ready replicas. Without any it leads nowhere: reads from the primary are asked for by its own name.

@@ -176,6 +176,35 @@ func TestValkeyBudgetLetsOneGoHoweverManyWorkloadsThereAre(t *testing.T) {
 	}
 }
 
+func TestRouteFamily(t *testing.T) {
+	service := func(family corev1.IPFamily) *corev1.Service {
+		return &corev1.Service{Spec: corev1.ServiceSpec{IPFamilies: []corev1.IPFamily{family}}}
+	}
+	pod := func(ips ...string) *corev1.Pod {
+		pod := &corev1.Pod{Status: corev1.PodStatus{PodIP: ips[0]}}
+		for _, ip := range ips {
+			pod.Status.PodIPs = append(pod.Status.PodIPs, corev1.PodIP{IP: ip})
+		}
+		return pod
+	}
+	const four, six = "10.0.0.1", "fd00::1"
+	for name, c := range map[string]struct {
+		service *corev1.Service
+		pod     *corev1.Pod
+		want    discoveryv1.AddressType
+	}{
+		"as the Service is":                  {service(corev1.IPv6Protocol), pod(four, six), discoveryv1.AddressTypeIPv6},
+		"as both are":                        {service(corev1.IPv6Protocol), pod(six), discoveryv1.AddressTypeIPv6},
+		"before the Service is there":        {nil, pod(six, four), discoveryv1.AddressTypeIPv6},
+		"before the Service has its address": {&corev1.Service{}, pod(four, six), discoveryv1.AddressTypeIPv4},
+		"a pod without what the Service has": {service(corev1.IPv6Protocol), pod(four), discoveryv1.AddressTypeIPv4},
+	} {
+		if got := RouteFamily(c.service, c.pod); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 func TestValkeyPrimaryEndpoints(t *testing.T) {
 	now := metav1.Now()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "valkey-v-0-0", Namespace: "ns", UID: "pod"}}
@@ -189,6 +218,13 @@ func TestValkeyPrimaryEndpoints(t *testing.T) {
 	leaving := ValkeyPrimaryEndpoints(testValkey(nil), pod, discoveryv1.AddressTypeIPv4).Endpoints[0].Conditions
 	if *leaving.Ready || !*leaving.Serving || !*leaving.Terminating {
 		t.Errorf("a pod that goes: %+v", leaving)
+	}
+	pod.Status.PodIPs = []corev1.PodIP{{IP: "10.0.0.1"}, {IP: "fd00::1"}}
+	for family, want := range map[discoveryv1.AddressType]string{discoveryv1.AddressTypeIPv4: "10.0.0.1", discoveryv1.AddressTypeIPv6: "fd00::1"} {
+		slice := ValkeyPrimaryEndpoints(testValkey(nil), pod, family)
+		if got := slice.Endpoints[0].Addresses; *slice.AddressType != family || len(got) != 1 || got[0] != want {
+			t.Errorf("of a pod with both families, %s: %v %v", family, *slice.AddressType, got)
+		}
 	}
 	if empty := ValkeyPrimaryEndpoints(testValkey(nil), nil, discoveryv1.AddressTypeIPv6); len(empty.Endpoints) != 0 || *empty.AddressType != discoveryv1.AddressTypeIPv6 {
 		t.Errorf("without a primary: %+v", empty)

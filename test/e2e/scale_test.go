@@ -47,33 +47,6 @@ func TestMembersComeAndGo(t *testing.T) {
 	}
 }
 
-// remembered is an error unless each Sentinel lists exactly so many replicas, by host name, and holds none for down.
-func remembered(t *testing.T, s *framework.Set, c *framework.Client, replicas int) error {
-	t.Helper()
-	for _, sentinel := range s.SentinelAddresses() {
-		out, err := c.Do(t, sentinel, "SENTINEL", "REPLICAS", s.Name)
-		if err != nil {
-			return err
-		}
-		lines, listed := strings.Split(out, "\n"), 0
-		for i := 0; i+1 < len(lines); i += 2 {
-			switch key, value := lines[i], lines[i+1]; {
-			case key == "ip":
-				listed++
-				if !strings.HasSuffix(value, ".svc."+s.Env.Domain) {
-					return fmt.Errorf("%s lists %s", sentinel, value)
-				}
-			case key == "flags" && strings.Contains(value, "down"):
-				return fmt.Errorf("%s holds a replica for %s", sentinel, value)
-			}
-		}
-		if listed != replicas {
-			return fmt.Errorf("%s lists %d replicas: %s", sentinel, listed, out)
-		}
-	}
-	return nil
-}
-
 // peered is an error unless each Sentinel knows its two peers, and all name the primary of the status.
 func peered(t *testing.T, s *framework.Set) error {
 	t.Helper()
@@ -101,7 +74,7 @@ func replicasInTurn(t *testing.T, s *framework.Set, c *framework.Client) {
 			}
 			s.Env.DeletePod(t, s.Namespace, naming.NodePod(m.Node), 0)
 			framework.Eventually(t, time.Minute, fmt.Sprintf("round %d: every Sentinel lists two replicas, %s too", round, m.Node), func() error {
-				return errors.Join(remembered(t, s, c, 2), s.Ready(t))
+				return errors.Join(s.Remembered(t, c, 2), s.Ready(t))
 			})
 		}
 	}
@@ -137,7 +110,7 @@ func gone(t *testing.T, s *framework.Set, c *framework.Client, node string, repl
 		if members := len(s.Get(t).Status.Members); members != replicas+1 {
 			return fmt.Errorf("%d members", members)
 		}
-		return errors.Join(remembered(t, s, c, replicas), peered(t, s), s.Ready(t))
+		return errors.Join(s.Remembered(t, c, replicas), peered(t, s), s.Ready(t))
 	})
 }
 

@@ -28,7 +28,7 @@ import (
 type member struct {
 	endpoint boot.Endpoint
 	target   valkeyclient.Target
-	podIP    string
+	podIPs   []string
 }
 
 // observeValkeys finds the Valkeys that the set monitors and those that it leaves to an older one, and returns the nodes of the former by
@@ -103,7 +103,7 @@ func (r *reconciler) observeValkey(ctx context.Context, valkey *v1alpha1.Valkey,
 			valkeyclient.Target{Name: node, Credentials: valkeyclient.Credentials{Username: naming.UserOperator, Password: operator}})
 		for i := range pods.Items {
 			if pod := &pods.Items[i]; pod.Labels[naming.LabelNode] == node && pod.DeletionTimestamp == nil {
-				m.target.Address, m.podIP = r.places.DialNode(pod), pod.Status.PodIP
+				m.target.Address, m.podIPs = r.places.DialNode(pod), desired.PodIPs(pod)
 			}
 		}
 		members = append(members, m)
@@ -171,7 +171,5 @@ func (r *reconciler) lookAtNodes(ctx context.Context, o *observation, members ma
 // place says where a member is: at its host name, and, as may be reported, at its pod's address.
 func place(of *topology.Member, m member) {
 	of.Address = topology.Address{Host: m.endpoint.Host, Port: m.endpoint.Port}
-	if m.podIP != "" {
-		of.Aliases = []string{m.podIP}
-	}
+	of.Aliases = m.podIPs
 }

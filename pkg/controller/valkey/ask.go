@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/inspect"
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/topology"
@@ -45,7 +46,7 @@ func (r *reconciler) subject(l *look) inspect.Subject {
 		if mayAnswer(n.Pod, naming.ContainerServer) {
 			subject.Members = append(subject.Members, inspect.Member{
 				Target:  target(n.Object.Name, r.address(l.Valkey.Namespace, n.Object.Name), l.nodePassword),
-				Aliases: []string{n.Pod.Status.PodIP},
+				Aliases: desired.PodIPs(n.Pod),
 			})
 		}
 	}

@@ -22,7 +22,7 @@ metadata:
 spec:
   terminationGracePeriodSeconds: 1
   # While a machine is cut off, every second query of the cluster's DNS may go to a pod on it.
-  dnsConfig: {options: [{name: ndots, value: "1"}, {name: timeout, value: "1"}, {name: attempts, value: "5"}]}
+  dnsConfig: {options: [{name: ndots, value: "%d"}, {name: timeout, value: "1"}, {name: attempts, value: "5"}]}
   securityContext: {runAsNonRoot: true, runAsUser: 65532, seccompProfile: {type: RuntimeDefault}}
   containers:
   - name: client
@@ -37,31 +37,39 @@ spec:
 // Client is a pod from which Valkey is spoken to, by a client library that is not the product's.
 type Client struct {
 	namespace, pod string
+	// dots are how many a name must have to be looked up as it is before the search list is gone through.
+	dots int
 }
 
 // Client starts a client pod in a namespace.
 func (e *Env) Client(t *testing.T, namespace string) *Client {
 	t.Helper()
-	return e.client(t, &Client{namespace: namespace, pod: "client"}, "testclient", "")
+	return e.client(t, &Client{namespace: namespace, pod: "client", dots: 1}, "testclient", "")
+}
+
+// ClientWithDots is Client with another option ndots of its resolver.
+func (e *Env) ClientWithDots(t *testing.T, namespace string, dots int) *Client {
+	t.Helper()
+	return e.client(t, &Client{namespace: namespace, pod: "client", dots: dots}, "testclient", "")
 }
 
 // Libraries starts a client pod that also has the programs of test/clients.
 func (e *Env) Libraries(t *testing.T, namespace string) *Client {
 	t.Helper()
-	return e.client(t, &Client{namespace: namespace, pod: "client"}, "testclients", "")
+	return e.client(t, &Client{namespace: namespace, pod: "client", dots: 1}, "testclients", "")
 }
 
 // ClientAwayFrom starts a client pod that is not on the named node, beside that of Client.
 func (e *Env) ClientAwayFrom(t *testing.T, namespace, node string) *Client {
 	t.Helper()
-	return e.client(t, &Client{namespace: namespace, pod: "client-away"}, "testclient", fmt.Sprintf(`  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+	return e.client(t, &Client{namespace: namespace, pod: "client-away", dots: 1}, "testclient", fmt.Sprintf(`  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
     {matchExpressions: [{key: kubernetes.io/hostname, operator: NotIn, values: [%s]}]}]}}}
 `, node))
 }
 
 func (e *Env) client(t *testing.T, c *Client, image, placement string) *Client {
 	t.Helper()
-	Apply(t, c.namespace, fmt.Sprintf(clientManifest, c.pod, image)+placement)
+	Apply(t, c.namespace, fmt.Sprintf(clientManifest, c.pod, c.dots, image)+placement)
 	Kubectl(t, "wait", "-n", c.namespace, "--for=condition=Ready", "pod/"+c.pod, "--timeout=90s")
 	return c
 }

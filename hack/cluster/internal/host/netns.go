@@ -5,6 +5,7 @@ package host
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -22,8 +23,8 @@ func HasNetns(name string) bool {
 	return unix.Statfs(filepath.Join(netnsDir, name), &fs) == nil && fs.Type == unix.NSFS_MAGIC
 }
 
-// AddNetns makes a network namespace with its loopback interface up, forwarding on and no way out.
-func AddNetns(name string) error {
+// AddNetns makes a network namespace with its loopback interface up, forwarding on and no way out; ipv6 tells whether it has any IPv6.
+func AddNetns(name string, ipv6 bool) error {
 	if HasNetns(name) {
 		return nil
 	}
@@ -36,11 +37,10 @@ func AddNetns(name string) error {
 	return InNetns(name, func() error {
 		settings := map[string]string{
 			"net/ipv4/ip_forward":                "1",
-			"net/ipv6/conf/all/disable_ipv6":     "1",
-			"net/ipv6/conf/default/disable_ipv6": "1",
 			"net/bridge/bridge-nf-call-iptables": "0",
 			"net/ipv4/conf/all/rp_filter":        "0",
 		}
+		maps.Copy(settings, ipv6Settings(ipv6))
 		for name, value := range settings {
 			// A machine without IPv6 or without bridge filtering lacks the setting and needs it not.
 			if err := os.WriteFile("/proc/sys/"+name, []byte(value), 0); err != nil && !os.IsNotExist(err) {
@@ -49,6 +49,21 @@ func AddNetns(name string) error {
 		}
 		return Run("ip", "link", "set", "lo", "up")
 	})
+}
+
+func ipv6Settings(on bool) map[string]string {
+	if !on {
+		return map[string]string{"net/ipv6/conf/all/disable_ipv6": "1", "net/ipv6/conf/default/disable_ipv6": "1"}
+	}
+	return map[string]string{
+		"net/ipv6/conf/all/disable_ipv6":      "0",
+		"net/ipv6/conf/default/disable_ipv6":  "0",
+		"net/ipv6/conf/all/forwarding":        "1",
+		"net/bridge/bridge-nf-call-ip6tables": "0",
+		// Nobody else gives addresses out, so none is tried out for a second before it may be used.
+		"net/ipv6/conf/all/accept_dad":     "0",
+		"net/ipv6/conf/default/accept_dad": "0",
+	}
 }
 
 // DeleteNetns removes a network namespace and every interface in it. One that is not there is no error.

@@ -96,6 +96,14 @@ func (r Runtime) signalProgram(id, program, signal string) error {
 	return nil
 }
 
+// family is nft's word for the kind of an address.
+func family(address string) string {
+	if strings.Contains(address, ":") {
+		return "ip6"
+	}
+	return "ip"
+}
+
 // blocked is the table of rules in a pod's network that Block makes.
 const blocked = "valkeykube_blocked"
 
@@ -110,7 +118,7 @@ func (r Runtime) Block(c Container, from, port string) (found bool, err error) {
 		rules := fmt.Sprintf("add table inet %[1]s; delete table inet %[1]s;", blocked)
 		if from != "" {
 			rules += fmt.Sprintf(" add table inet %[1]s; add chain inet %[1]s input { type filter hook input priority 0; };"+
-				" add rule inet %[1]s input ip saddr %[2]s tcp dport %[3]s drop;", blocked, from, port)
+				" add rule inet %[1]s input %[4]s saddr %[2]s tcp dport %[3]s drop;", blocked, from, port, family(from))
 		}
 		if _, err := host.Output("nsenter", "--target", strconv.Itoa(pid), "--net", "nft", rules); err != nil {
 			return true, err

@@ -145,7 +145,9 @@ func dnsAvailable(ctx context.Context, client kubernetes.Interface) error {
 
 // setting is what a variable in a manifest stands for.
 func (l *Lab) setting(name string) string {
-	return map[string]string{"DOMAIN": l.cluster.Domain}[name]
+	return map[string]string{
+		"DOMAIN": l.cluster.Domain, "DNS": l.cluster.DNSService(), "REVERSE": strings.Join(l.cluster.ReverseZones(), " "),
+	}[name]
 }
 
 // applyManifests applies what is in every cluster. Server-side apply changes nothing that is as it should be.

@@ -4,7 +4,6 @@
 package lab
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +29,7 @@ func (l *Lab) server() ([]state.Daemon, error) {
 		{Name: "etcd", Netns: c.Netns(), Args: render.Etcd(c, l.cache.Etcd())},
 		{Name: "kube-apiserver", Netns: c.Netns(), Args: render.APIServer(c, l.cache.Kubernetes("kube-apiserver"), files)},
 		{Name: "forwarder", Netns: c.Netns(), Listen: c.Forwarder(), Revision: tool,
-			Args: []string{c.Tool(), "forward", "--to", fmt.Sprintf("%s:%d", c.Address(), plan.APIPort)}},
+			Args: []string{c.Tool(), "forward", "--to", c.ServerAddress()}},
 	}, nil
 }
 
@@ -93,7 +92,7 @@ func (l *Lab) policy(node plan.Node) (state.Daemon, error) {
 	kubeconfig := l.kubeconfigPath("policy")
 	rev, err := revision(kubeconfig)
 	return state.Daemon{Name: policyOf(node), Node: node.Name, Netns: node.Netns, Revision: rev,
-		Args: render.PolicyArgs(node, l.cache.Policy(), kubeconfig),
+		Args: render.PolicyArgs(l.cluster, node, l.cache.Policy(), kubeconfig),
 		// It looks for iptables and ipset there.
 		Env: []string{"PATH=" + l.cache.Firewall() + ":/usr/sbin:/usr/bin:/sbin:/bin"}}, err
 }

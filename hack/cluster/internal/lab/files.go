@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/pki"
-	"github.com/valkeykube/valkeykube/hack/cluster/internal/plan"
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/render"
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/state"
 )
@@ -36,9 +35,9 @@ func (l *Lab) ensureCertificates() error {
 		return err
 	}
 	certificates := []pki.Certificate{
-		{Name: "apiserver", User: "kube-apiserver", Hosts: []string{
-			"127.0.0.1", "localhost", c.Address(), plan.APIService, "kubernetes", "kubernetes.default",
-			"kubernetes.default.svc", "kubernetes.default.svc." + c.Domain}},
+		{Name: "apiserver", User: "kube-apiserver", Hosts: append(c.Addresses(),
+			"127.0.0.1", "localhost", c.APIService(), "kubernetes", "kubernetes.default",
+			"kubernetes.default.svc", "kubernetes.default.svc."+c.Domain)},
 		{Name: "apiserver-kubelet", User: "kube-apiserver-kubelet-client", Groups: []string{"system:masters"}},
 		{Name: "admin", User: adminUser, Groups: []string{"system:masters"}},
 		{Name: "controller-manager", User: "system:kube-controller-manager"},
@@ -51,7 +50,7 @@ func (l *Lab) ensureCertificates() error {
 		certificates = append(certificates,
 			pki.Certificate{Name: node.Name, User: "system:node:" + node.Name, Groups: []string{"system:nodes"}},
 			pki.Certificate{Name: node.Name + "-serving", User: "system:node:" + node.Name, Groups: []string{"system:nodes"},
-				Hosts: []string{node.Name, node.Address}})
+				Hosts: append([]string{node.Name}, node.Addresses...)})
 	}
 	for _, certificate := range certificates {
 		if err := store.Issue("ca", certificate); err != nil {

@@ -4,8 +4,6 @@
 package lab
 
 import (
-	"fmt"
-
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/host"
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/plan"
 )
@@ -20,7 +18,7 @@ const (
 // namespace and no namespace has a default route: there is no way in or out.
 func (l *Lab) ensureNetwork() error {
 	c := l.cluster
-	if err := host.AddNetns(c.Netns()); err != nil {
+	if err := host.AddNetns(c.Netns(), c.HasIPv6()); err != nil {
 		return err
 	}
 	if !host.HasLink(c.Netns(), bridge) {
@@ -28,9 +26,10 @@ func (l *Lab) ensureNetwork() error {
 			return err
 		}
 	}
-	address := fmt.Sprintf("%s/%d", c.Address(), c.PrefixLength())
-	if err := host.Run("ip", "-n", c.Netns(), "address", "replace", address, "dev", bridge); err != nil {
-		return err
+	for _, address := range c.WithPrefix(c.Addresses()) {
+		if err := host.Run("ip", "-n", c.Netns(), "address", "replace", address, "dev", bridge); err != nil {
+			return err
+		}
 	}
 	if err := host.SetLink(c.Netns(), bridge, true); err != nil {
 		return err
@@ -46,7 +45,7 @@ func (l *Lab) ensureNetwork() error {
 // ensureNodeNetwork connects one node and gives both sides their routes.
 func (l *Lab) ensureNodeNetwork(node plan.Node) error {
 	c := l.cluster
-	if err := host.AddNetns(node.Netns); err != nil {
+	if err := host.AddNetns(node.Netns, c.HasIPv6()); err != nil {
 		return err
 	}
 	if !host.HasLink(node.Netns, uplink) {
@@ -60,24 +59,32 @@ func (l *Lab) ensureNodeNetwork(node plan.Node) error {
 			return err
 		}
 	}
-	address := fmt.Sprintf("%s/%d", node.Address, c.PrefixLength())
-	commands := [][]string{
-		{"-n", c.Netns(), "link", "set", node.Port, "master", bridge, "up"},
-		{"-n", node.Netns, "address", "replace", address, "dev", uplink},
-		{"-n", node.Netns, "link", "set", uplink, "up"},
-		{"-n", c.Netns(), "route", "replace", node.PodRange, "via", node.Address},
-		// A process of the node itself needs some route to a Service before its address is translated.
-		{"-n", node.Netns, "route", "replace", plan.ServiceRange, "dev", uplink},
+	commands := [][]string{{"-n", c.Netns(), "link", "set", node.Port, "master", bridge, "up"}}
+	for _, address := range c.WithPrefix(node.Addresses) {
+		commands = append(commands, []string{"-n", node.Netns, "address", "replace", address, "dev", uplink})
 	}
-	for _, other := range c.Nodes {
-		if other.Name != node.Name {
-			commands = append(commands, []string{"-n", node.Netns, "route", "replace", other.PodRange, "via", other.Address})
-		}
-	}
-	for _, command := range commands {
+	commands = append(commands, []string{"-n", node.Netns, "link", "set", uplink, "up"})
+	for _, command := range append(commands, routes(c, node)...) {
 		if err := host.Run("ip", command...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// routes are those of a node, and the control plane's to it.
+func routes(c plan.Cluster, node plan.Node) [][]string {
+	var commands [][]string
+	for i, address := range node.Addresses {
+		commands = append(commands,
+			[]string{"-n", c.Netns(), "route", "replace", node.PodRanges[i], "via", address},
+			// A process of the node itself needs some route to a Service before its address is translated.
+			[]string{"-n", node.Netns, "route", "replace", c.ServiceRanges()[i], "dev", uplink})
+		for _, other := range c.Nodes {
+			if other.Name != node.Name {
+				commands = append(commands, []string{"-n", node.Netns, "route", "replace", other.PodRanges[i], "via", other.Addresses[i]})
+			}
+		}
+	}
+	return commands
 }

@@ -6,6 +6,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -69,6 +70,6 @@ func (l *Lab) nodeTable(ctx context.Context, table *tabwriter.Writer) {
 				readiness = fmt.Sprint(nodeReady(object))
 			}
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", node.Name, node.Address, cable, readiness)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", node.Name, strings.Join(node.Addresses, ","), cable, readiness)
 	}
 }

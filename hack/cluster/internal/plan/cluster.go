@@ -5,8 +5,10 @@ package plan
 
 import (
 	"fmt"
+	"net"
 	"path/filepath"
 	"regexp"
+	"strconv"
 )
 
 const (
@@ -16,11 +18,6 @@ const (
 	MaxSlots = 8
 	// StateRoot has one folder per cluster.
 	StateRoot = "/var/lib/valkeykube"
-
-	// ServiceRange, APIService and DNSService are the same in every cluster: clusters do not see each other.
-	ServiceRange = "10.96.0.0/16"
-	APIService   = "10.96.0.1"
-	DNSService   = "10.96.0.10"
 	// APIPort is where kube-apiserver listens inside the lab.
 	APIPort = 6443
 	// firstPort is the port of slot 0 on the machine's own loopback interface.
@@ -49,8 +46,8 @@ type Node struct {
 	Netns string
 	// Port is the name of the bridge port in the control plane's namespace that leads to the node.
 	Port string
-	// Address is the node's address; PodRange is the range of its pods.
-	Address, PodRange string
+	// Addresses are the node's, PodRanges those of its pods: one of each kind that the cluster has.
+	Addresses, PodRanges []string
 	// Dir holds everything that the node keeps; Volumes is the part with the data of the pods.
 	Dir, Volumes string
 	// Cgroup is the parent of the cgroups of the node's pods.
@@ -78,15 +75,15 @@ func Below(root, name string, slot int, shape Shape) (Cluster, error) {
 		node := fmt.Sprintf("node-%d", i)
 		dir := filepath.Join(c.Dir(), "nodes", node)
 		c.Nodes = append(c.Nodes, Node{
-			Name:     node,
-			Zone:     fmt.Sprintf("zone-%d", i),
-			Netns:    "vk-" + name + "-" + node,
-			Port:     fmt.Sprintf("port-%d", i),
-			Address:  fmt.Sprintf("172.30.%d.%d", slot, 10+i),
-			PodRange: fmt.Sprintf("10.%d.%d.0/24", 128+slot, i),
-			Dir:      dir,
-			Volumes:  filepath.Join(dir, "volumes"),
-			Cgroup:   c.Cgroup() + "/" + node,
+			Name:      node,
+			Zone:      fmt.Sprintf("zone-%d", i),
+			Netns:     "vk-" + name + "-" + node,
+			Port:      fmt.Sprintf("port-%d", i),
+			Addresses: c.each(func(l layout) string { return l.host(slot, 10+i) }),
+			PodRanges: c.each(func(l layout) string { return l.pods(slot, i) }),
+			Dir:       dir,
+			Volumes:   filepath.Join(dir, "volumes"),
+			Cgroup:    c.Cgroup() + "/" + node,
 		})
 	}
 	return c, nil
@@ -105,20 +102,16 @@ func (c Cluster) Node(name string) (Node, error) {
 // Netns is the network namespace of the control plane.
 func (c Cluster) Netns() string { return "vk-" + c.Name + "-cp" }
 
-// Address is the control plane's address on the nodes' network.
-func (c Cluster) Address() string { return fmt.Sprintf("172.30.%d.1", c.Slot) }
-
-// PrefixLength is the length of the network of the nodes and the control plane.
-func (c Cluster) PrefixLength() int { return 24 }
-
-// PodRange has the pod ranges of all nodes.
-func (c Cluster) PodRange() string { return fmt.Sprintf("10.%d.0.0/16", 128+c.Slot) }
-
 // Forwarder is the address on the machine's own loopback interface that leads to kube-apiserver.
 func (c Cluster) Forwarder() string { return fmt.Sprintf("127.0.0.1:%d", firstPort+c.Slot) }
 
+// ServerAddress is where kube-apiserver listens inside the lab.
+func (c Cluster) ServerAddress() string {
+	return net.JoinHostPort(c.Addresses()[0], strconv.Itoa(APIPort))
+}
+
 // Server is kube-apiserver's URL inside the lab.
-func (c Cluster) Server() string { return fmt.Sprintf("https://%s:%d", c.Address(), APIPort) }
+func (c Cluster) Server() string { return "https://" + c.ServerAddress() }
 
 // Cgroup is the parent of all cgroups of the cluster.
 func (c Cluster) Cgroup() string { return "/valkeykube-" + c.Name }

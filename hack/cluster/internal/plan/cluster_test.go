@@ -5,6 +5,7 @@ package plan
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,15 +19,15 @@ func TestClustersShareNothing(t *testing.T) {
 		seen[what] = owner
 	}
 	for slot, name := range []string{"demo", "demo-2", "e2e", "a"} {
-		c, err := New(name, slot, Shape{})
+		c, err := New(name, slot, Shape{Family: Dual})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, what := range []string{c.Netns(), c.Cgroup(), c.Dir(), c.Forwarder(), c.Address(), c.PodRange(), c.Kubeconfig()} {
+		for _, what := range slices.Concat([]string{c.Netns(), c.Cgroup(), c.Dir(), c.Forwarder(), c.Kubeconfig()}, c.Addresses(), c.PodRanges()) {
 			claim(name, what)
 		}
 		for _, node := range c.Nodes {
-			for _, what := range []string{node.Netns, node.Cgroup, node.Dir, node.Address, node.PodRange} {
+			for _, what := range slices.Concat([]string{node.Netns, node.Cgroup, node.Dir}, node.Addresses, node.PodRanges) {
 				claim(name+"/"+node.Name, what)
 			}
 		}
@@ -34,13 +35,17 @@ func TestClustersShareNothing(t *testing.T) {
 }
 
 func TestRangesOfAllSlotsAreDisjoint(t *testing.T) {
-	ranges := []netip.Prefix{netip.MustParsePrefix(ServiceRange)}
+	var ranges []netip.Prefix
 	for slot := range MaxSlots {
-		c, err := New("x", slot, Shape{})
+		c, err := New("x", slot, Shape{Family: Dual})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, text := range []string{c.PodRange(), c.Address() + "/24"} {
+		texts := append(c.PodRanges(), c.WithPrefix(c.Addresses())...)
+		if slot == 0 {
+			texts = append(texts, c.ServiceRanges()...)
+		}
+		for _, text := range texts {
 			next := netip.MustParsePrefix(text).Masked()
 			for _, other := range ranges {
 				if next.Overlaps(other) {
@@ -53,36 +58,46 @@ func TestRangesOfAllSlotsAreDisjoint(t *testing.T) {
 }
 
 func TestNodesAreInTheirClustersRanges(t *testing.T) {
-	c, err := New("demo", 3, Shape{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(c.Nodes) != NodeCount {
-		t.Fatalf("%d nodes, want %d", len(c.Nodes), NodeCount)
-	}
-	pods := netip.MustParsePrefix(c.PodRange())
-	network := netip.MustParsePrefix(c.Address() + "/24").Masked()
-	for _, node := range c.Nodes {
-		if own := netip.MustParsePrefix(node.PodRange); !pods.Contains(own.Addr()) {
-			t.Errorf("%s: pod range %s is not in %s", node.Name, own, pods)
+	for family, kinds := range map[Family][]string{"": {"."}, IPv4: {"."}, IPv6: {":"}, Dual: {".", ":"}} {
+		c, err := New("demo", 3, Shape{Family: family})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !network.Contains(netip.MustParseAddr(node.Address)) {
-			t.Errorf("%s: address %s is not in %s", node.Name, node.Address, network)
+		if len(c.Nodes) != NodeCount {
+			t.Fatalf("%d nodes, want %d", len(c.Nodes), NodeCount)
 		}
-		if found, err := c.Node(node.Name); err != nil || found != node {
-			t.Errorf("Node(%s) = %v, %v", node.Name, found, err)
+		for i, kind := range kinds {
+			pods := netip.MustParsePrefix(c.PodRanges()[i])
+			network := netip.MustParsePrefix(c.WithPrefix(c.Addresses())[i]).Masked()
+			for _, node := range c.Nodes {
+				if own := netip.MustParsePrefix(node.PodRanges[i]); !pods.Contains(own.Addr()) || len(node.PodRanges) != len(kinds) {
+					t.Errorf("%s, %s: pod range %s is not in %s", family, node.Name, own, pods)
+				}
+				if !network.Contains(netip.MustParseAddr(node.Addresses[i])) || !strings.Contains(node.Addresses[i], kind) {
+					t.Errorf("%s, %s: address %s is not in %s", family, node.Name, node.Addresses[i], network)
+				}
+			}
 		}
-	}
-	if _, err := c.Node("node-4"); err == nil {
-		t.Error("a fourth node is found")
+		if found, err := c.Node("node-2"); err != nil || found.Dir != c.Nodes[1].Dir {
+			t.Errorf("Node(node-2) = %v, %v", found, err)
+		}
+		if _, err := c.Node("node-4"); err == nil {
+			t.Error("a fourth node is found")
+		}
 	}
 }
 
 func TestServiceAddressesAreInTheServiceRange(t *testing.T) {
-	services := netip.MustParsePrefix(ServiceRange)
-	for _, address := range []string{APIService, DNSService} {
-		if !services.Contains(netip.MustParseAddr(address)) {
-			t.Errorf("%s is not in %s", address, services)
+	for _, family := range []Family{IPv4, IPv6, Dual} {
+		c, err := New("demo", 0, Shape{Family: family})
+		if err != nil {
+			t.Fatal(err)
+		}
+		services := netip.MustParsePrefix(c.ServiceRanges()[0])
+		for _, address := range []string{c.APIService(), c.DNSService()} {
+			if !services.Contains(netip.MustParseAddr(address)) {
+				t.Errorf("%s: %s is not in %s", family, address, services)
+			}
 		}
 	}
 }

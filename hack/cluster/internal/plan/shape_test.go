@@ -14,6 +14,9 @@ func TestDomainsAreChecked(t *testing.T) {
 			t.Errorf("domain %q is taken", domain)
 		}
 	}
+	if _, err := New("x", 0, Shape{Family: "ipv5"}); err == nil {
+		t.Error("family ipv5 is taken")
+	}
 	for asked, want := range map[string]string{"": "cluster.local", "k8s.corp.internal": "k8s.corp.internal", "k8s": "k8s"} {
 		if c, err := New("x", 0, Shape{Domain: asked}); err != nil || c.Domain != want {
 			t.Errorf("domain %q becomes %q, %v", asked, c.Domain, err)
@@ -31,6 +34,9 @@ func TestAShapeCannotBeChanged(t *testing.T) {
 		{Shape{}, Shape{Domain: "other"}, false},
 		{Shape{Domain: "other"}, Shape{}, true},
 		{Shape{Domain: "other"}, Shape{Domain: "cluster.local"}, false},
+		{Shape{}, Shape{Family: IPv4}, true},
+		{Shape{}, Shape{Family: Dual}, false},
+		{Shape{Family: IPv6}, Shape{}, true},
 	} {
 		if err := c.is.Fits(c.asked); (err == nil) != c.fits {
 			t.Errorf("%+v for who asks for %+v: %v", c.is, c.asked, err)

@@ -5,6 +5,7 @@ package render
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/plan"
 )
@@ -40,10 +41,10 @@ func Etcd(c plan.Cluster, binary string) []string {
 func APIServer(c plan.Cluster, binary string, files Files) []string {
 	return []string{binary,
 		"--etcd-servers=" + etcdURL,
-		"--bind-address=" + c.Address(),
-		"--advertise-address=" + c.Address(),
+		"--bind-address=" + c.Addresses()[0],
+		"--advertise-address=" + c.Addresses()[0],
 		fmt.Sprintf("--secure-port=%d", plan.APIPort),
-		"--service-cluster-ip-range=" + plan.ServiceRange,
+		"--service-cluster-ip-range=" + strings.Join(c.ServiceRanges(), ","),
 		"--allow-privileged=true",
 		"--authorization-mode=Node,RBAC",
 		"--enable-admission-plugins=NodeRestriction",
@@ -87,7 +88,7 @@ func ControllerManager(c plan.Cluster, binary, kubeconfig string, files Files) [
 		"--cluster-signing-cert-file=" + files.Cert("ca"),
 		"--cluster-signing-key-file=" + files.Key("ca"),
 		"--flex-volume-plugin-dir=" + c.Path("volume-plugins"),
-		"--service-cluster-ip-range=" + plan.ServiceRange,
+		"--service-cluster-ip-range=" + strings.Join(c.ServiceRanges(), ","),
 	}
 }
 
@@ -110,7 +111,7 @@ func KubeletArgs(node plan.Node, binary, kubeconfig string) []string {
 		"--kubeconfig=" + kubeconfig,
 		"--root-dir=" + p.Kubelet(),
 		"--hostname-override=" + node.Name,
-		"--node-ip=" + node.Address,
+		"--node-ip=" + strings.Join(node.Addresses, ","),
 		"--node-labels=topology.kubernetes.io/zone=" + node.Zone,
 	}
 }

@@ -6,6 +6,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/plan"
 )
@@ -117,6 +118,11 @@ Root = %[9]q
 // CNI is the pod network of a node. Each pod is routed by itself (ptp) instead of sharing a bridge, so that an answer from
 // a pod on the same node passes the node's address translation too and Services work without bridge filtering.
 func CNI(c plan.Cluster, node plan.Node) ([]byte, error) {
+	var ranges, routes []any
+	for i, everywhere := range c.Everywhere() {
+		ranges = append(ranges, []any{map[string]any{"subnet": node.PodRanges[i]}})
+		routes = append(routes, map[string]any{"dst": everywhere})
+	}
 	return json.MarshalIndent(map[string]any{
 		"cniVersion": "1.0.0",
 		"name":       Network(c),
@@ -126,8 +132,8 @@ func CNI(c plan.Cluster, node plan.Node) ([]byte, error) {
 			"ipam": map[string]any{
 				"type":    "host-local",
 				"dataDir": PathsOf(node).CNIState(),
-				"ranges":  []any{[]any{map[string]any{"subnet": node.PodRange}}},
-				"routes":  []any{map[string]any{"dst": "0.0.0.0/0"}},
+				"ranges":  ranges,
+				"routes":  routes,
 			},
 		}},
 	}, "", "  ")
@@ -171,7 +177,7 @@ evictionHard:
   nodefs.inodesFree: "0%%"
   imagefs.available: "0%%"
   imagefs.inodesFree: "0%%"
-`, files.ClientCA, files.ServerCert, files.ServerKey, p.ContainerdSocket(), node.Cgroup, plan.DNSService, p.Logs(),
+`, files.ClientCA, files.ServerCert, files.ServerKey, p.ContainerdSocket(), node.Cgroup, c.DNSService(), p.Logs(),
 		p.Kubelet()+"/volume-plugins", c.Domain)
 }
 
@@ -186,15 +192,22 @@ clusterCIDR: %q
 clientConnection: {kubeconfig: %q}
 conntrack: {maxPerCore: 0, min: 0}
 nodePortAddresses: [primary]
-`, node.Name, c.PodRange(), kubeconfig)
+`, node.Name, strings.Join(c.PodRanges(), ","), kubeconfig)
 }
 
 // PolicyArgs is the command line of a node's enforcer of network policies.
-func PolicyArgs(node plan.Node, binary, kubeconfig string) []string {
-	return []string{
+func PolicyArgs(c plan.Cluster, node plan.Node, binary, kubeconfig string) []string {
+	args := []string{
 		binary,
 		"--kubeconfig=" + kubeconfig,
 		"--hostname-override=" + node.Name,
-		"--service-cluster-ip-range=" + plan.ServiceRange,
+		"--service-cluster-ip-range=" + strings.Join(c.ServiceRanges(), ","),
 	}
+	if !c.HasIPv4() {
+		args = append(args, "--enable-ipv4=false")
+	}
+	if c.HasIPv6() {
+		args = append(args, "--enable-ipv6=true")
+	}
+	return args
 }

@@ -31,6 +31,34 @@ func demo(t *testing.T) plan.Cluster {
 	return c
 }
 
+// dual is what a cluster with addresses of both kinds and another domain has that others have not.
+func dual(t *testing.T) []byte {
+	t.Helper()
+	c, err := plan.New("demo", 1, plan.Shape{Domain: "k8s.example", Family: plan.Dual})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := c.Nodes[1]
+	cni, err := CNI(c, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(cni) + "\n" + string(Kubelet(c, node, NodeFiles{})) + string(Proxy(c, node, ""))
+	for _, args := range [][]string{APIServer(c, "", fakeFiles{}), ControllerManager(c, "", "", fakeFiles{}), KubeletArgs(node, "", ""), PolicyArgs(c, node, "", "")} {
+		text += strings.Join(args, "\n") + "\n"
+	}
+	var differing []string
+	for line := range strings.Lines(text) {
+		for _, mark := range []string{"fd98", "k8s.example", "enable-ip", "dst"} {
+			if strings.Contains(line, mark) {
+				differing = append(differing, line)
+				break
+			}
+		}
+	}
+	return []byte(strings.Join(differing, ""))
+}
+
 func TestGolden(t *testing.T) {
 	c := demo(t)
 	node := c.Nodes[1]
@@ -51,8 +79,9 @@ func TestGolden(t *testing.T) {
 		"kube-apiserver":          lines(APIServer(c, "/bin/kube-apiserver", files)),
 		"kube-controller-manager": lines(ControllerManager(c, "/bin/kube-controller-manager", "/etc/cm.kubeconfig", files)),
 		"kube-scheduler":          lines(Scheduler("/bin/kube-scheduler", "/etc/s.kubeconfig")),
-		"netpol":                  lines(PolicyArgs(node, "/bin/netpol", "/etc/policy.kubeconfig")),
+		"netpol":                  lines(PolicyArgs(c, node, "/bin/netpol", "/etc/policy.kubeconfig")),
 		"kubelet":                 lines(KubeletArgs(node, "/bin/kubelet", "/etc/node-2.kubeconfig")),
+		"dual":                    dual(t),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name)
@@ -113,7 +142,7 @@ func TestPodNetworkIsTheNodesOwn(t *testing.T) {
 	if err := json.Unmarshal(content, &conf); err != nil {
 		t.Fatal(err)
 	}
-	if got := conf.Plugins[0].IPAM.Ranges[0][0].Subnet; got != c.Nodes[2].PodRange {
-		t.Errorf("subnet %s, want %s", got, c.Nodes[2].PodRange)
+	if got := conf.Plugins[0].IPAM.Ranges[0][0].Subnet; got != c.Nodes[2].PodRanges[0] {
+		t.Errorf("subnet %s, want %s", got, c.Nodes[2].PodRanges[0])
 	}
 }

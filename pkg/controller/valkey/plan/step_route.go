@@ -47,7 +47,7 @@ func (p *pass) endpoints() []Action {
 	var family discoveryv1.AddressType
 	switch {
 	case pod != nil:
-		family = desired.AddressFamily(pod)
+		family = desired.RouteFamily(o.Objects.Primary, pod)
 	case live == nil:
 		// An empty slice would fix the family of its addresses before the first one is known.
 		return nil
