@@ -61,14 +61,16 @@ func addressOf(t *testing.T, pod string) string {
 	return must(t, trial, "", "-n", "servers", "get", "pod", pod, "-o", "jsonpath={.status.podIP}")
 }
 
-// Two clusters at once, each with every server version on every node: names resolve, Services lead from every node to
+// Two clusters at once, the second of another DNS domain and of IPv6 alone, each with every server version on every node: names resolve, Services lead from every node to
 // every node, and removing one cluster leaves the other as it is.
 func TestTwoClusters(t *testing.T) {
 	settle(t)
 	names := []string{trial, trial + "-2"}
+	shapes := map[string][]string{trial + "-2": {"--domain", "k8s.example", "--family", "ipv6"}}
+	domains := map[string]string{trial: "cluster.local", trial + "-2": "k8s.example"}
 	var both sync.WaitGroup
 	for _, name := range names {
-		both.Go(func() { run(t, "up", "--name", name) })
+		both.Go(func() { run(t, append([]string{"up", "--name", name}, shapes[name]...)...) })
 	}
 	both.Wait()
 	if t.Failed() {
@@ -78,7 +80,7 @@ func TestTwoClusters(t *testing.T) {
 		pods := serve(t, name)
 		for _, from := range pods {
 			for _, to := range pods {
-				if out, err := ask(t, name, from[0], to[1]+".servers.svc.cluster.local", "ping"); err != nil || out != "PONG" {
+				if out, err := ask(t, name, from[0], to[1]+".servers.svc."+domains[name], "ping"); err != nil || out != "PONG" {
 					t.Errorf("%s: from %s to %s: %q, %v", name, from[0], to[1], out, err)
 				}
 			}
