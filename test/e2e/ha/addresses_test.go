@@ -58,19 +58,23 @@ func TestL9A12FailoverWhateverTheDomainAndFamily(t *testing.T) {
 	statusReads(t, s)
 }
 
-// namesEach fails unless everything is addressed by a name in the cluster's own domain.
+// namesEach fails unless every server and Sentinel is known once, to everybody who knows it.
 func namesEach(t *testing.T, s *framework.Set) {
 	t.Helper()
-	members := s.Get(t).Status.Members
-	if len(members) != 3 {
+	if members := s.Get(t).Status.Members; len(members) != 3 {
 		t.Errorf("%d members: %+v", len(members), members)
 	}
 	list, err := s.Env.Valkey.ValkeyV1alpha1().ValkeySentinels(s.Namespace).GetMonitors(t.Context(), s.Sentinel, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list.Items) != 1 || !list.Items[0].Agreed || list.Items[0].PrimaryAddress != s.Address(s.Primary(t)) || len(list.Items[0].Views) != 3 {
-		t.Errorf("the Sentinels' monitors: %+v", list.Items)
+	if len(list.Items) != 1 || list.Items[0].PrimaryAddress != s.Address(s.Primary(t)) || len(list.Items[0].Views) != 3 {
+		t.Fatalf("the Sentinels' monitors: %+v", list.Items)
+	}
+	for _, view := range list.Items[0].Views {
+		if view.Replicas != 2 || view.OtherSentinels != 2 {
+			t.Errorf("%s knows %d replicas and %d other Sentinels", view.Pod, view.Replicas, view.OtherSentinels)
+		}
 	}
 }
 

@@ -91,10 +91,14 @@ func (l *Lab) proxy(node plan.Node) (state.Daemon, error) {
 func (l *Lab) policy(node plan.Node) (state.Daemon, error) {
 	kubeconfig := l.kubeconfigPath("policy")
 	rev, err := revision(kubeconfig)
+	path := l.cache.Firewall() + ":/usr/sbin:/usr/bin:/sbin:/bin"
+	if l.cluster.HasIPv6() {
+		path = filepath.Dir(l.restorePath()) + ":" + path
+	}
 	return state.Daemon{Name: policyOf(node), Node: node.Name, Netns: node.Netns, Revision: rev,
 		Args: render.PolicyArgs(l.cluster, node, l.cache.Policy(), kubeconfig),
 		// It looks for iptables and ipset there.
-		Env: []string{"PATH=" + l.cache.Firewall() + ":/usr/sbin:/usr/bin:/sbin:/bin"}}, err
+		Env: []string{"PATH=" + path}}, err
 }
 
 // want writes down daemons and has the supervisor make them so.

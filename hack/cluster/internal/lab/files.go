@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/pki"
 	"github.com/valkeykube/valkeykube/hack/cluster/internal/render"
@@ -63,6 +64,9 @@ func (l *Lab) ensureCertificates() error {
 // kubeconfigPath is the kubeconfig of a daemon.
 func (l *Lab) kubeconfigPath(name string) string { return l.cluster.Path("etc", name+".kubeconfig") }
 
+// restorePath is the ip6tables-restore that the enforcer of network policies finds first.
+func (l *Lab) restorePath() string { return l.cluster.Path("firewall", "ip6tables-restore") }
+
 // ensureFiles writes the configuration of all daemons and returns a revision of it for each.
 func (l *Lab) ensureFiles() error {
 	c, store := l.cluster, l.pki()
@@ -94,6 +98,12 @@ func (l *Lab) ensureFiles() error {
 		files[p.KubeletConfig()] = render.Kubelet(c, node, render.NodeFiles{ClientCA: store.Cert("ca"),
 			ServerCert: store.Cert(node.Name + "-serving"), ServerKey: store.Key(node.Name + "-serving")})
 		files[p.ProxyConfig()] = render.Proxy(c, node, l.kubeconfigPath("proxy"))
+	}
+	if c.HasIPv6() {
+		restore := render.Restore(l.cache.Firewall() + "/" + filepath.Base(l.restorePath()))
+		if _, err := state.WriteFile(l.restorePath(), restore, 0o755); err != nil {
+			return err
+		}
 	}
 	for path, content := range files {
 		if _, err := state.WriteFile(path, content, 0o644); err != nil {

@@ -211,3 +211,9 @@ func PolicyArgs(c plan.Cluster, node plan.Node, binary, kubeconfig string) []str
 	}
 	return args
 }
+
+// Restore is an ip6tables-restore for the enforcer of network policies, which makes the sets of IPv6 with a prefix before their names and leaves
+// it out in the rules.
+func Restore(program string) []byte {
+	return fmt.Appendf(nil, "#!/bin/sh\nsed 's/--match-set KUBE-/--match-set inet6:KUBE-/g' | %q \"$@\"\n", program)
+}
