@@ -60,7 +60,12 @@ func TestLockOutlivesTheRemovalOfItsFile(t *testing.T) {
 		}
 		got <- second
 	}()
-	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+	// Who has not waited for the file yet may make a new one while the folder is being removed.
+	err = os.RemoveAll(filepath.Dir(path))
+	for errors.Is(err, syscall.ENOTEMPTY) {
+		err = os.RemoveAll(filepath.Dir(path))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	release()
