@@ -6,6 +6,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -31,14 +32,23 @@ func TestVersions(t *testing.T) {
 }
 
 // G6: the other images of the lab have no shell. This one is as on Alpine Linux: a shell starts the server, which runs on another C library, as
-// another group, from another place. It hands over, and is rolled to one without a shell.
-func TestG6ImageOnMusl(t *testing.T) {
+// another group, from another place. It hands over.
+// E1: the image is changed ten times under load, there and back. There is never a second node behind the write Service, and never one that takes
+// writes elsewhere: the writes could not be put in one order then.
+func TestImageOnMuslAndTenChanges(t *testing.T) {
 	t.Parallel()
 	e := framework.Connect(t)
-	s := startImage(t, e, e.Namespace(t, "musl"), imageValkey+"8.1-alpine")
+	const there, back, changes = imageValkey + "8.1-alpine", imageValkey + "8.1", 10
+	s := startImage(t, e, e.Namespace(t, "musl"), there)
 	c := e.Client(t, s.Namespace)
 	failoverOfValkey(t, s, c)
-	rolled(t, s, c, "from-musl", `{"spec":{"image":"`+imageValkey+`8.1"}}`, nil)
+	for change := range changes {
+		image := back
+		if change%2 == 1 {
+			image = there
+		}
+		rolled(t, s, c, fmt.Sprintf("change-%d", change), `{"spec":{"image":"`+image+`"}}`, nil)
+	}
 	events, err := s.Env.Kube.CoreV1().Events(s.Namespace).List(t.Context(), metav1.ListOptions{})
 	if err != nil || len(events.Items) == 0 {
 		t.Fatalf("%d events, %v", len(events.Items), err)
