@@ -41,6 +41,7 @@ var degradations = map[string]string{
 	v1alpha1.ReasonApplyFailed:      v1alpha1.EventApplyFailed,
 	v1alpha1.ReasonSecretMissing:    v1alpha1.EventSecretMissing,
 	v1alpha1.ReasonSentinelSilent:   v1alpha1.EventDegraded,
+	v1alpha1.ReasonSentinelTilt:     v1alpha1.EventDegraded,
 	v1alpha1.ReasonMonitorMisplaced: v1alpha1.EventDegraded,
 
 	v1alpha1.ReasonCertificateNotReady: v1alpha1.EventDegraded,

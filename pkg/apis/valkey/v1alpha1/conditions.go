@@ -193,6 +193,9 @@ const (
 	ReasonNoMonitors = "NoMonitors"
 	// ReasonSentinelSilent means that a Sentinel does not answer.
 	ReasonSentinelSilent = "SentinelSilent"
+	// ReasonSentinelTilt means that a Sentinel distrusts its clock, because it got no time to run or the clock was set, and holds no primary for
+	// down until half a minute has gone by evenly (TILT in sentinel.c).
+	ReasonSentinelTilt = "SentinelTilt"
 	// ReasonRegistering means that a monitor is not, or not as it should be, on every Sentinel yet.
 	ReasonRegistering = "Registering"
 	// ReasonWaitingForPrimary means that a selected Valkey has no primary yet that could be monitored.

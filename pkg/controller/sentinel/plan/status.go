@@ -110,6 +110,17 @@ func (s *summary) answering() int {
 	return answering
 }
 
+// tilted counts the Sentinels that answer and distrust their clock: they vote, and hold no primary for down.
+func (s *summary) tilted() int {
+	tilted := 0
+	for i := range min(s.plan.size, len(s.Sentinels)) {
+		if s.Sentinels[i].View.Reach.OK() && s.Sentinels[i].Tilt {
+			tilted++
+		}
+	}
+	return tilted
+}
+
 // refusing counts the Sentinels that answer and do not let the controller in.
 func (s *summary) refusing() int {
 	refusing := 0

@@ -8,13 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
-	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
 // finding is one thing that makes a condition what it is.
@@ -63,6 +61,9 @@ func (s *summary) quorumHealthy() metav1.Condition {
 	case answering < majority(size):
 		condition.Reason = v1alpha1.ReasonNoQuorum
 		condition.Message = strings.Join(append([]string{fmt.Sprintf("%d of %d Sentinels answer, a majority is %d", answering, size, majority(size))}, texts...), "; ")
+	case answering-s.tilted() < majority(size):
+		condition.Reason = v1alpha1.ReasonNoQuorum
+		condition.Message = fmt.Sprintf("%d of %d Sentinels trust their clock, a majority is %d", answering-s.tilted(), size, majority(size))
 	case len(texts) > 0:
 		condition.Reason, condition.Message = v1alpha1.ReasonNoQuorum, strings.Join(texts, "; ")
 	case len(settling) > 0:
@@ -142,36 +143,13 @@ func (s *summary) degraded() metav1.Condition {
 		case s.isSettling(pod):
 		case i < len(s.Sentinels) && !s.Sentinels[i].View.Reach.OK():
 			findings = append(findings, silence(i, s.Sentinels[i].View.Reach))
+		case i < len(s.Sentinels) && s.Sentinels[i].Tilt:
+			findings = append(findings, finding{v1alpha1.ReasonSentinelTilt, fmt.Sprintf("Sentinel %d distrusts its clock (TILT)", i)})
 		case !isPodReady(pod):
 			findings = append(findings, finding{v1alpha1.ReasonPodsNotReady, fmt.Sprintf("pod %s is not ready", naming.SentinelPod(s.Set.Name, i))})
 		}
 	}
 	return told(v1alpha1.ConditionDegraded, findings, "all Sentinels answer")
-}
-
-// silence is why a Sentinel tells the controller nothing.
-func silence(index int, reach topology.Reach) finding {
-	switch reach.Class {
-	case topology.ReachAuth, topology.ReachPermission:
-		return finding{v1alpha1.ReasonAuthFailed, fmt.Sprintf("Sentinel %d refuses the controller's login", index)}
-	}
-	return finding{v1alpha1.ReasonSentinelSilent, fmt.Sprintf("Sentinel %d does not answer (%s)", index, reach.Class)}
-}
-
-func (s *summary) pod(index int) *corev1.Pod {
-	return s.Objects.Pods[naming.SentinelPod(s.Set.Name, index)]
-}
-
-// isSettling tells whether a pod that is not ready has only just been made or deleted, as in a roll or after an eviction.
-func (s *summary) isSettling(pod *corev1.Pod) bool {
-	if pod == nil || isPodReady(pod) {
-		return false
-	}
-	since := pod.CreationTimestamp
-	if pod.DeletionTimestamp != nil {
-		since = *pod.DeletionTimestamp
-	}
-	return s.Now.Sub(since.Time) < patience
 }
 
 // progressing tells whether a change is on its way.

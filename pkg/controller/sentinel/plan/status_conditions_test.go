@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
+	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/topology"
 )
 
@@ -44,5 +46,31 @@ func TestQuorumAfterARegistration(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
+	}
+}
+
+// Sentinels that distrust their clock answer, and agree on nothing.
+func TestSentinelsThatDistrustTheirClock(t *testing.T) {
+	for tilted, want := range map[int]struct {
+		quorum, degraded metav1.ConditionStatus
+		message          string
+	}{
+		0: {metav1.ConditionTrue, metav1.ConditionFalse, "all Sentinels answer"},
+		1: {metav1.ConditionTrue, metav1.ConditionTrue, "Sentinel 0 distrusts its clock (TILT)"},
+		2: {metav1.ConditionFalse, metav1.ConditionTrue, "Sentinel 0 distrusts its clock (TILT); Sentinel 1 distrusts its clock (TILT)"},
+	} {
+		s := &summary{plan: Plan{size: 3}, monitors: []v1alpha1.MonitorStatus{{Name: "v", RegisteredOn: 3, OK: true}}}
+		s.Set = &v1alpha1.ValkeySentinel{}
+		s.Objects.Pods = map[string]*corev1.Pod{}
+		for i := range 3 {
+			s.Sentinels = append(s.Sentinels, Sentinel{View: topology.SentinelView{Reach: topology.Reach{Class: topology.ReachOK}}, Tilt: i < tilted})
+			s.Objects.Pods[naming.SentinelPod("", i)] = &corev1.Pod{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}}}
+		}
+		if got := s.quorumHealthy(); got.Status != want.quorum {
+			t.Errorf("%d: %+v", tilted, got)
+		}
+		if got := s.degraded(); got.Status != want.degraded || got.Message != want.message {
+			t.Errorf("%d: %+v", tilted, got)
+		}
 	}
 }
