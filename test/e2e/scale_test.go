@@ -100,10 +100,11 @@ func replicaPointedElsewhere(t *testing.T, s *framework.Set, c *framework.Client
 	s.WaitReady(t, time.Minute)
 }
 
-// gone waits until a node, its pod and what the Sentinels remember of it are gone.
+// gone waits until a node, its pod and what the Sentinels remember of it are gone. They forget one after the other, and one that distrusts its clock,
+// as on a busy machine, is waited for.
 func gone(t *testing.T, s *framework.Set, c *framework.Client, node string, replicas int) {
 	t.Helper()
-	framework.Eventually(t, 90*time.Second, node+" is gone, also for the Sentinels", func() error {
+	framework.Eventually(t, 3*time.Minute, node+" is gone, also for the Sentinels", func() error {
 		if _, err := s.Pod(t, node); !apierrors.IsNotFound(err) {
 			return errors.Join(errors.New("its pod is there"), err)
 		}
