@@ -44,7 +44,7 @@ func TestFrozenSentinels(t *testing.T) {
 
 	thaw = freezeSentinels(t, s, s.Sentinels)
 	waitSentinels(t, s, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonSentinelsUnreachable, time.Minute)
-	s.WaitCondition(t, v1alpha1.ConditionSentinelQuorumHealthy, metav1.ConditionFalse, "", time.Minute)
+	s.WaitCondition(t, v1alpha1.ConditionSentinelQuorumHealthy, metav1.ConditionUnknown, v1alpha1.ReasonSentinelsUnreachable, time.Minute)
 	thaw()
 	waitSentinels(t, s, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, "trust their clock", time.Minute)
 	waitSentinels(t, s, v1alpha1.ConditionQuorumHealthy, metav1.ConditionTrue, "", 2*time.Minute)
