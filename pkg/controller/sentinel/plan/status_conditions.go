@@ -58,12 +58,9 @@ func (s *summary) quorumHealthy() metav1.Condition {
 		condition.Message = fmt.Sprintf("%d of %d Sentinels refuse the controller's password", s.refusing(), size)
 	case answering == 0:
 		condition.Reason, condition.Message = v1alpha1.ReasonSentinelsUnreachable, "no Sentinel answers"
-	case answering < majority(size):
-		condition.Reason = v1alpha1.ReasonNoQuorum
-		condition.Message = strings.Join(append([]string{fmt.Sprintf("%d of %d Sentinels answer, a majority is %d", answering, size, majority(size))}, texts...), "; ")
 	case answering-s.tilted() < majority(size):
 		condition.Reason = v1alpha1.ReasonNoQuorum
-		condition.Message = fmt.Sprintf("%d of %d Sentinels trust their clock, a majority is %d", answering-s.tilted(), size, majority(size))
+		condition.Message = strings.Join(append([]string{s.tooFew(answering)}, texts...), "; ")
 	case len(texts) > 0:
 		condition.Reason, condition.Message = v1alpha1.ReasonNoQuorum, strings.Join(texts, "; ")
 	case len(settling) > 0:

@@ -37,3 +37,12 @@ func (s *summary) isSettling(pod *corev1.Pod) bool {
 	}
 	return s.Now.Sub(since.Time) < patience
 }
+
+// tooFew says what a majority lacks: Sentinels that answer or, of so many that do, such that trust their clock.
+func (s *summary) tooFew(answering int) string {
+	size := s.plan.size
+	if answering < majority(size) {
+		return fmt.Sprintf("%d of %d Sentinels answer, a majority is %d", answering, size, majority(size))
+	}
+	return fmt.Sprintf("%d of %d Sentinels trust their clock, a majority is %d", answering-s.tilted(), size, majority(size))
+}
