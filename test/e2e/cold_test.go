@@ -13,7 +13,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/naming"
@@ -59,7 +58,7 @@ func TestA6ColdStartOfPersistentSentinels(t *testing.T) {
 	s.Failover(t, v1alpha1.FailoverRequestSpec{})
 	now := s.Get(t).Status.PrimaryAddress
 	ledger := c.Ledger(t, "a6", s.ViaSentinel()...)
-	volumes := claims(t, s)
+	volumes := s.Claims(t)
 	if len(volumes) != 5 {
 		t.Fatalf("the claims are %v", volumes)
 	}
@@ -67,7 +66,7 @@ func TestA6ColdStartOfPersistentSentinels(t *testing.T) {
 	s.WaitReady(t, 3*time.Minute)
 	s.WaitPrimary(t, now, time.Minute)
 	expectUnwritten(t, ledger.Close(t, s))
-	if after := claims(t, s); !maps.Equal(after, volumes) {
+	if after := s.Claims(t); !maps.Equal(after, volumes) {
 		t.Errorf("the claims were %v, and are %v", volumes, after)
 	}
 }
@@ -82,20 +81,6 @@ func expectUnwritten(t *testing.T, sum framework.Summary) {
 	if sum.LostWithinMillis > unwritten.Milliseconds() {
 		t.Errorf("%d acknowledged writes are lost, the first of them %d ms old when the writes stopped", sum.Lost, sum.LostWithinMillis)
 	}
-}
-
-// claims are the UIDs of the claims of a set, by name.
-func claims(t *testing.T, s *framework.Set) map[string]types.UID {
-	t.Helper()
-	list, err := s.Env.Kube.CoreV1().PersistentVolumeClaims(s.Namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	uids := map[string]types.UID{}
-	for i := range list.Items {
-		uids[list.Items[i].Name] = list.Items[i].UID
-	}
-	return uids
 }
 
 // stopAll deletes every data and Sentinel pod of a set at once and waits until each is another one, which is ready.

@@ -6,13 +6,9 @@
 package e2e
 
 import (
-	"context"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -30,24 +26,24 @@ func TestFrozenSentinels(t *testing.T) {
 	c := e.Client(t, ns)
 
 	thaw := freezeSentinels(t, s, 1)
-	waitSentinels(t, s, v1alpha1.ConditionDegraded, metav1.ConditionTrue, "Sentinel 0 does not answer", time.Minute)
-	waitSentinels(t, s, v1alpha1.ConditionQuorumHealthy, metav1.ConditionTrue, "", time.Minute)
+	s.WaitSentinelCondition(t, v1alpha1.ConditionDegraded, metav1.ConditionTrue, "Sentinel 0 does not answer", time.Minute)
+	s.WaitSentinelCondition(t, v1alpha1.ConditionQuorumHealthy, metav1.ConditionTrue, "", time.Minute)
 	old := s.Primary(t)
 	s.Crash(t, c, "one", s.ViaSentinel(), func() {
 		s.CrashPod(t, old)
 		s.WaitSwitchOn(t, c, s.SentinelAddresses()[1:], s.Address(old), switchPatience)
 		thaw()
-		waitSentinels(t, s, v1alpha1.ConditionDegraded, metav1.ConditionTrue, "Sentinel 0 distrusts its clock", time.Minute)
+		s.WaitSentinelCondition(t, v1alpha1.ConditionDegraded, metav1.ConditionTrue, "Sentinel 0 distrusts its clock", time.Minute)
 	})
-	waitSentinels(t, s, v1alpha1.ConditionDegraded, metav1.ConditionFalse, "", time.Minute)
+	s.WaitSentinelCondition(t, v1alpha1.ConditionDegraded, metav1.ConditionFalse, "", time.Minute)
 	s.WaitAgreed(t)
 
 	thaw = freezeSentinels(t, s, s.Sentinels)
-	waitSentinels(t, s, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonSentinelsUnreachable, time.Minute)
+	s.WaitSentinelCondition(t, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, v1alpha1.ReasonSentinelsUnreachable, time.Minute)
 	s.WaitCondition(t, v1alpha1.ConditionSentinelQuorumHealthy, metav1.ConditionUnknown, v1alpha1.ReasonSentinelsUnreachable, time.Minute)
 	thaw()
-	waitSentinels(t, s, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, "trust their clock", time.Minute)
-	waitSentinels(t, s, v1alpha1.ConditionQuorumHealthy, metav1.ConditionTrue, "", 2*time.Minute)
+	s.WaitSentinelCondition(t, v1alpha1.ConditionQuorumHealthy, metav1.ConditionFalse, "trust their clock", time.Minute)
+	s.WaitSentinelCondition(t, v1alpha1.ConditionQuorumHealthy, metav1.ConditionTrue, "", 2*time.Minute)
 	s.WaitReady(t, time.Minute)
 	s.WaitAgreed(t)
 }
@@ -62,20 +58,4 @@ func freezeSentinels(t *testing.T, s *framework.Set, count int) (thaw func()) {
 	}
 	signal("SIGSTOP")
 	return func() { signal("SIGCONT") }
-}
-
-// waitSentinels waits for a condition of the ValkeySentinel, and words in its reason or message.
-func waitSentinels(t *testing.T, s *framework.Set, kind string, status metav1.ConditionStatus, words string, patience time.Duration) {
-	t.Helper()
-	framework.Eventually(t, patience, fmt.Sprintf("%s: %s is %s: %s", s.Sentinel, kind, status, words), func() error {
-		set, err := s.Env.Valkey.ValkeyV1alpha1().ValkeySentinels(s.Namespace).Get(context.WithoutCancel(t.Context()), s.Sentinel, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		condition := meta.FindStatusCondition(set.Status.Conditions, kind)
-		if condition == nil || condition.Status != status || !strings.Contains(condition.Reason+": "+condition.Message, words) {
-			return fmt.Errorf("it is %+v", condition)
-		}
-		return nil
-	})
 }

@@ -6,7 +6,6 @@
 package e2e
 
 import (
-	"fmt"
 	"maps"
 	"os"
 	"strings"
@@ -38,16 +37,11 @@ func idleTime(t *testing.T) time.Duration {
 func TestIdleSystemIsLeftAlone(t *testing.T) {
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "idle")
-	const count, settled = 20, 15 * time.Second
+	const count = 20
 	framework.Fleet(t, ns, count, "{replicas: 0, failover: {mode: Operator}}")
 	s := e.Start(t, e.Namespace(t, "idle-monitored"), framework.Options{Name: "main", Replicas: 2, Mode: v1alpha1.FailoverModeSentinel})
 	e.WaitFleet(t, ns, "ready", count, 5*time.Minute, func(vk *v1alpha1.Valkey) bool { return vk.Status.State == v1alpha1.StateReady })
-	framework.Eventually(t, 2*time.Minute, "the controller has nothing left to write", func() error {
-		if writes := framework.ControllerWrites(t, time.Now().Add(-settled)); len(writes) > 0 {
-			return fmt.Errorf("%v", writes)
-		}
-		return nil
-	})
+	framework.WaitNothingToWrite(t, 2*time.Minute)
 	told, epochs, begin := sentinelsWereTold(t, s), configEpochs(t, s), time.Now()
 	for name, count := range told {
 		if count == 0 {
@@ -71,7 +65,7 @@ func sentinelsWereTold(t *testing.T, s *framework.Set) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
 	for pod := range s.Sentinels {
-		name := fmt.Sprintf("%s-%d", naming.SentinelWorkload(s.Sentinel), pod)
+		name := naming.SentinelPod(s.Sentinel, pod)
 		log := framework.Kubectl(t, "logs", "-n", s.Namespace, name, "-c", naming.ContainerSentinel, "--tail=-1")
 		for _, event := range []string{"+monitor ", "-monitor ", "+reset-master ", "+set ", "+switch-master "} {
 			counts[name] += strings.Count(log, event)

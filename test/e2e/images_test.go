@@ -7,8 +7,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,17 +39,10 @@ func TestImageOnMuslAndChanges(t *testing.T) {
 	t.Parallel()
 	e := framework.Connect(t)
 	const there, back = imageValkey + "8.1-alpine", imageValkey + "8.1"
-	changes := 2
-	if asked := os.Getenv("CHANGES"); asked != "" {
-		var err error
-		if changes, err = strconv.Atoi(asked); err != nil {
-			t.Fatal(err)
-		}
-	}
 	s := startImage(t, e, e.Namespace(t, "musl"), there)
 	c := e.Client(t, s.Namespace)
 	failoverOfValkey(t, s, c)
-	for change := range changes {
+	for change := range framework.Number(t, "CHANGES", 2) {
 		image := back
 		if change%2 == 1 {
 			image = there

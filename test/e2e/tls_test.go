@@ -105,11 +105,7 @@ func (x *encrypted) ask(t *testing.T, tls string) {
 func (x *encrypted) await(t *testing.T, reason string) {
 	t.Helper()
 	framework.Eventually(t, 4*time.Minute, "Encrypted: "+reason, func() error {
-		set, err := x.Env.Valkey.ValkeyV1alpha1().ValkeySentinels(x.Namespace).Get(t.Context(), x.Sentinel, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		for _, conditions := range [][]metav1.Condition{x.Get(t).Status.Conditions, set.Status.Conditions} {
+		for _, conditions := range [][]metav1.Condition{x.Get(t).Status.Conditions, x.GetSentinels(t).Status.Conditions} {
 			condition := meta.FindStatusCondition(conditions, v1alpha1.ConditionEncrypted)
 			if reason == "" && condition == nil {
 				continue

@@ -7,9 +7,7 @@ package bench
 
 import (
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
@@ -24,21 +22,7 @@ const rollPatience = 9 * time.Minute
 var versions = []string{"8.0", "8.1", "9.1"}
 
 // runs is how often each thing is done: RUNS, or ten times.
-func runs(t *testing.T) int { return number(t, "RUNS", 10) }
-
-// number is a variable of the environment, or what is usual.
-func number(t *testing.T, variable string, usual int) int {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return usual
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		t.Fatalf("%s=%q is no number from 1 on", variable, text)
-	}
-	return n
-}
+func runs(t *testing.T) int { return framework.Number(t, "RUNS", 10) }
 
 // row prints one row of a table of docs/performance.md.
 func row(what string, values []time.Duration, rest ...any) {
@@ -99,7 +83,7 @@ func TestApplyToReady(t *testing.T) {
 // How long a roll of six pods takes with a large dataset in memory alone (MEGABYTES, or 500), and what writers notice.
 func TestRollWithALargeDataset(t *testing.T) {
 	const perKey = 100_000
-	megabytes := number(t, "MEGABYTES", 500)
+	megabytes := framework.Number(t, "MEGABYTES", 500)
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "bench")
 	s := e.Start(t, ns, framework.Options{Name: "main", Replicas: 5, Mode: v1alpha1.FailoverModeSentinel})

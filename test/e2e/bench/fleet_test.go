@@ -17,29 +17,20 @@ import (
 	"github.com/valkeykube/valkeykube/test/e2e/framework"
 )
 
-const (
-	// settled is how long the controller must have written nothing before anything is measured.
-	settled = 15 * time.Second
-	// churnEvery is how often one of the fleet is changed.
-	churnEvery = 200 * time.Millisecond
-)
+// churnEvery is how often one of the fleet is changed.
+const churnEvery = 200 * time.Millisecond
 
 // What many Valkeys (INSTANCES, or 200) cost the controller while nothing happens and while they are changed, for LENGTH seconds each. Their pods find
 // no machine, so that the cost is the controller's and not that of so many servers.
 func TestFleet(t *testing.T) {
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "fleet")
-	count, length := number(t, "INSTANCES", 200), time.Duration(number(t, "LENGTH", 60))*time.Second
+	count, length := framework.Number(t, "INSTANCES", 200), time.Duration(framework.Number(t, "LENGTH", 60))*time.Second
 	framework.Fleet(t, ns, count, "{replicas: 0, scheduling: {nodeSelector: {no-such: machine}}}")
 	e.WaitFleet(t, ns, "named as unschedulable", count, 10*time.Minute, func(vk *v1alpha1.Valkey) bool {
 		return strings.Contains(vk.Status.Message, corev1.PodReasonUnschedulable)
 	})
-	framework.Eventually(t, 3*time.Minute, "the controller has nothing left to write", func() error {
-		if writes := framework.ControllerWrites(t, time.Now().Add(-settled)); len(writes) > 0 {
-			return fmt.Errorf("%d writes", len(writes))
-		}
-		return nil
-	})
+	framework.WaitNothingToWrite(t, 3*time.Minute)
 	fmt.Printf("| %d Valkeys | for | CPU of the controller | of a core | its memory | its writes |\n", count)
 	measure(t, e, "idle", func() { time.Sleep(length) }) // the idle time itself
 	changes := 0

@@ -27,7 +27,7 @@ import (
 func TestMonitors(t *testing.T) {
 	e := framework.Connect(t)
 	ns := e.Namespace(t, "monitors")
-	count, length := number(t, "INSTANCES", 100), time.Duration(number(t, "LENGTH", 60))*time.Second
+	count, length := framework.Number(t, "INSTANCES", 100), time.Duration(framework.Number(t, "LENGTH", 60))*time.Second
 	framework.Fleet(t, ns, count, "{replicas: 0, failover: {mode: Sentinel}, resources: {requests: {cpu: 1m, memory: 8Mi}}}")
 	e.WaitFleet(t, ns, "served", count, 20*time.Minute, func(vk *v1alpha1.Valkey) bool { return vk.Status.PrimaryAddress != "" && vk.Status.ReadyReplicas == 1 })
 	fmt.Printf("| %d monitors | CPU of a core | memory | connections |\n", count)

@@ -22,8 +22,8 @@ import (
 // productUsers is how the names of the product's users begin.
 const productUsers = "system:serviceaccount:" + naming.SystemNamespace + ":"
 
-// productRequests are the requests of the product's users, from kube-apiserver's audit log.
-func productRequests(t *testing.T) []auditv1.Event {
+// requests are those of the users whose names begin so, from kube-apiserver's audit log, which must tell of some.
+func requests(t *testing.T, users string) []auditv1.Event {
 	t.Helper()
 	log, err := os.Open(filepath.Join(filepath.Dir(os.Getenv("KUBECONFIG")), "logs", "audit.log"))
 	if err != nil {
@@ -35,12 +35,12 @@ func productRequests(t *testing.T) []auditv1.Event {
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		var event auditv1.Event
-		if json.Unmarshal(lines.Bytes(), &event) == nil && strings.HasPrefix(event.User.Username, productUsers) {
+		if json.Unmarshal(lines.Bytes(), &event) == nil && strings.HasPrefix(event.User.Username, users) {
 			events = append(events, event)
 		}
 	}
 	if err := lines.Err(); err != nil || len(events) == 0 {
-		t.Fatalf("the audit log tells nothing of the product: %v", err)
+		t.Fatalf("the audit log tells nothing of %s: %v", users, err)
 	}
 	return events
 }
@@ -49,9 +49,9 @@ func productRequests(t *testing.T) []auditv1.Event {
 func ControllerWrites(t *testing.T, since time.Time) []string {
 	t.Helper()
 	var writes []string
-	for _, event := range productRequests(t) {
+	for _, event := range requests(t, productUsers+"valkey-controller") {
 		isLease := event.ObjectRef != nil && event.ObjectRef.Resource == "leases"
-		if event.User.Username != productUsers+"valkey-controller" || isLease || !event.RequestReceivedTimestamp.After(since) {
+		if isLease || !event.RequestReceivedTimestamp.After(since) {
 			continue
 		}
 		switch event.Verb {
@@ -62,11 +62,25 @@ func ControllerWrites(t *testing.T, since time.Time) []string {
 	return writes
 }
 
+// settled is how long the controller must have written nothing until it counts as having nothing left to write.
+const settled = 15 * time.Second
+
+// WaitNothingToWrite waits until the controller has written nothing for a while.
+func WaitNothingToWrite(t *testing.T, patience time.Duration) {
+	t.Helper()
+	Eventually(t, patience, "the controller has nothing left to write", func() error {
+		if writes := ControllerWrites(t, time.Now().Add(-settled)); len(writes) > 0 {
+			return fmt.Errorf("%d writes: %v", len(writes), writes)
+		}
+		return nil
+	})
+}
+
 // Forbidden are the requests of the product that were refused since a time, because it had no right to them.
 func Forbidden(t *testing.T, since time.Time) []string {
 	t.Helper()
 	var refused []string
-	for _, event := range productRequests(t) {
+	for _, event := range requests(t, productUsers) {
 		if event.ResponseStatus != nil && event.ResponseStatus.Code == http.StatusForbidden && event.RequestReceivedTimestamp.After(since) {
 			refused = append(refused, fmt.Sprintf("%s: %s %s", event.User.Username, event.Verb, event.RequestURI))
 		}

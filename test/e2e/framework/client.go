@@ -4,6 +4,7 @@
 package framework
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"slices"
@@ -37,14 +38,14 @@ spec:
 // Client is a pod from which Valkey is spoken to, by a client library that is not the product's.
 type Client struct {
 	namespace, pod string
-	// dots are how many a name must have to be looked up as it is before the search list is gone through.
+	// dots are how many a name must have to be looked up as it is before the search list is gone through; 1 unless set.
 	dots int
 }
 
 // Client starts a client pod in a namespace.
 func (e *Env) Client(t *testing.T, namespace string) *Client {
 	t.Helper()
-	return e.client(t, &Client{namespace: namespace, pod: "client", dots: 1}, "testclient", "")
+	return e.client(t, &Client{namespace: namespace, pod: "client"}, "testclient", "")
 }
 
 // ClientWithDots is Client with another option ndots of its resolver.
@@ -56,20 +57,20 @@ func (e *Env) ClientWithDots(t *testing.T, namespace string, dots int) *Client {
 // Libraries starts a client pod that also has the programs of test/clients.
 func (e *Env) Libraries(t *testing.T, namespace string) *Client {
 	t.Helper()
-	return e.client(t, &Client{namespace: namespace, pod: "client", dots: 1}, "testclients", "")
+	return e.client(t, &Client{namespace: namespace, pod: "client"}, "testclients", "")
 }
 
 // ClientAwayFrom starts a client pod that is not on the named node, beside that of Client.
 func (e *Env) ClientAwayFrom(t *testing.T, namespace, node string) *Client {
 	t.Helper()
-	return e.client(t, &Client{namespace: namespace, pod: "client-away", dots: 1}, "testclient", fmt.Sprintf(`  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+	return e.client(t, &Client{namespace: namespace, pod: "client-away"}, "testclient", fmt.Sprintf(`  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
     {matchExpressions: [{key: kubernetes.io/hostname, operator: NotIn, values: [%s]}]}]}}}
 `, node))
 }
 
 func (e *Env) client(t *testing.T, c *Client, image, placement string) *Client {
 	t.Helper()
-	Apply(t, c.namespace, fmt.Sprintf(clientManifest, c.pod, c.dots, image)+placement)
+	Apply(t, c.namespace, fmt.Sprintf(clientManifest, c.pod, cmp.Or(c.dots, 1), image)+placement)
 	Kubectl(t, "wait", "-n", c.namespace, "--for=condition=Ready", "pod/"+c.pod, "--timeout=90s")
 	return c
 }

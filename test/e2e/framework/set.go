@@ -100,11 +100,7 @@ func (e *Env) Start(t *testing.T, namespace string, o Options) *Set {
 	s := &Set{Env: e, Namespace: namespace, Name: o.Name}
 	if o.Mode == v1alpha1.FailoverModeSentinel {
 		s.Sentinel, s.Sentinels = "watch", 3
-		manifest := SentinelManifest(s.Sentinel)
-		if o.SentinelImage != "" {
-			manifest = sentinelManifest(s.Sentinel, o.SentinelImage)
-		}
-		Apply(t, namespace, manifest)
+		Apply(t, namespace, sentinelManifest(s.Sentinel, cmp.Or(o.SentinelImage, serverImage())))
 	}
 	Apply(t, namespace, o.Manifest())
 	s.WaitReady(t, 3*time.Minute)
@@ -162,8 +158,14 @@ func (s *Set) Patch(t *testing.T, patch string) {
 // WaitCondition waits until a condition of the Valkey has the status and its reason or message holds the words.
 func (s *Set) WaitCondition(t *testing.T, kind string, status metav1.ConditionStatus, words string, patience time.Duration) {
 	t.Helper()
-	Eventually(t, patience, fmt.Sprintf("%s: %s is %s: %s", s.Name, kind, status, words), func() error {
-		condition := meta.FindStatusCondition(s.Get(t).Status.Conditions, kind)
+	waitCondition(t, s.Name, func() []metav1.Condition { return s.Get(t).Status.Conditions }, kind, status, words, patience)
+}
+
+// waitCondition waits until one of the conditions that an object has by then is as WaitCondition says.
+func waitCondition(t *testing.T, name string, conditions func() []metav1.Condition, kind string, status metav1.ConditionStatus, words string, patience time.Duration) {
+	t.Helper()
+	Eventually(t, patience, fmt.Sprintf("%s: %s is %s: %s", name, kind, status, words), func() error {
+		condition := meta.FindStatusCondition(conditions(), kind)
 		if condition == nil || condition.Status != status || !strings.Contains(condition.Reason+": "+condition.Message, words) {
 			return fmt.Errorf("it is %+v", condition)
 		}

@@ -12,7 +12,22 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
+
+// Claims are the UIDs of the claims in the Valkey's namespace, by name.
+func (s *Set) Claims(t *testing.T) map[string]types.UID {
+	t.Helper()
+	list, err := s.Env.Kube.CoreV1().PersistentVolumeClaims(s.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	uids := map[string]types.UID{}
+	for i := range list.Items {
+		uids[list.Items[i].Name] = list.Items[i].UID
+	}
+	return uids
+}
 
 // SmallVolume puts a file system of a few megabytes in the place of a claim's volume, on the machine on which the local cluster's volumes are, and
 // takes it away after the test. What starts after this uses it. The function that it returns makes it large.

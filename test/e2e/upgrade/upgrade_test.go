@@ -94,12 +94,8 @@ func parts(t *testing.T, s *framework.Set) map[string]types.UID {
 			uids["pod "+pods.Items[i].Name] = pods.Items[i].UID
 		}
 	}
-	claims, err := s.Env.Kube.CoreV1().PersistentVolumeClaims(s.Namespace).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range claims.Items {
-		uids["claim "+claims.Items[i].Name] = claims.Items[i].UID
+	for name, uid := range s.Claims(t) {
+		uids["claim "+name] = uid
 	}
 	return uids
 }

@@ -33,6 +33,8 @@ type debianSet struct {
 	libraries bool
 	// onDemand sets are not part of a cluster: see Cache.Nodejs.
 	onDemand bool
+	// source sets are what packages are made of.
+	source bool
 }
 
 // debianSets says where each program comes from. The oldest package that does the job is taken where it runs on the
@@ -166,8 +168,6 @@ func isLibrary(pkg string) bool {
 type apt struct {
 	options  []string
 	archives string
-	// sources names where packages come from.
-	sources string
 	// dir is where a source is downloaded to.
 	dir string
 }
@@ -181,14 +181,18 @@ func (c Cache) apt(set debianSet) (apt, error) {
 		}
 	}
 	sources := filepath.Join(dir, "sources.list")
-	if err := os.WriteFile(sources, []byte(sourcesList("deb", set.suite, set.base)), 0o644); err != nil {
+	kind := "deb"
+	if set.source {
+		kind = "deb-src"
+	}
+	if err := os.WriteFile(sources, []byte(sourcesList(kind, set.suite, set.base)), 0o644); err != nil {
 		return apt{}, err
 	}
 	status := filepath.Join(dir, "status")
 	if err := os.WriteFile(status, nil, 0o644); err != nil {
 		return apt{}, err
 	}
-	return apt{archives: archives, sources: sources, options: []string{
+	return apt{archives: archives, options: []string{
 		"-o", "Dir::Etc::sourcelist=" + sources,
 		"-o", "Dir::Etc::sourceparts=-",
 		"-o", "Dir::Etc::preferencesparts=-",

@@ -69,11 +69,8 @@ func (c Cache) valkeySource(dir string) error {
 		return err
 	}
 	defer release()
-	apt, err := c.apt(debianSet{name: "valkey-source", suite: muslSuite})
+	apt, err := c.apt(debianSet{name: "valkey-source", suite: muslSuite, source: true})
 	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(apt.sources, []byte(sourcesList("deb-src", muslSuite)), 0o644); err != nil {
 		return err
 	}
 	if err := apt.run("update", "-qq"); err != nil {

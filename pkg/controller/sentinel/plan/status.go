@@ -99,37 +99,30 @@ func (s *summary) state(ready, progressing, degraded metav1.Condition) (v1alpha1
 	}
 }
 
-// answering is how many of the Sentinels that are to be there answer.
+// count is how many of the Sentinels that are to be there are so.
+func (s *summary) count(isSo func(Sentinel) bool) int {
+	count := 0
+	for i := range min(s.plan.size, len(s.Sentinels)) {
+		if isSo(s.Sentinels[i]) {
+			count++
+		}
+	}
+	return count
+}
+
+// answering is how many answer.
 func (s *summary) answering() int {
-	answering := 0
-	for i := range min(s.plan.size, len(s.Sentinels)) {
-		if s.Sentinels[i].View.Reach.OK() {
-			answering++
-		}
-	}
-	return answering
+	return s.count(func(sentinel Sentinel) bool { return sentinel.View.Reach.OK() })
 }
 
-// tilted counts the Sentinels that answer and distrust their clock: they vote, and hold no primary for down.
+// tilted is how many answer and distrust their clock: they vote, and hold no primary for down.
 func (s *summary) tilted() int {
-	tilted := 0
-	for i := range min(s.plan.size, len(s.Sentinels)) {
-		if s.Sentinels[i].View.Reach.OK() && s.Sentinels[i].Tilt {
-			tilted++
-		}
-	}
-	return tilted
+	return s.count(func(sentinel Sentinel) bool { return sentinel.View.Reach.OK() && sentinel.Tilt })
 }
 
-// refusing counts the Sentinels that answer and do not let the controller in.
+// refusing is how many answer and do not let the controller in.
 func (s *summary) refusing() int {
-	refusing := 0
-	for i := range min(s.plan.size, len(s.Sentinels)) {
-		if s.Sentinels[i].View.Reach.Class == topology.ReachAuth {
-			refusing++
-		}
-	}
-	return refusing
+	return s.count(func(sentinel Sentinel) bool { return sentinel.View.Reach.Class == topology.ReachAuth })
 }
 
 func (s *summary) readyPods() int {
