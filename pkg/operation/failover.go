@@ -102,6 +102,8 @@ type change struct {
 	demoted bool
 	// wanted: the target was asked for by name.
 	wanted bool
+	// pings are how often the old primary pings its replicas.
+	pings pings
 
 	// from and to are the members; fromNode is nil if there is no known primary.
 	from, to         topology.Member
@@ -121,7 +123,7 @@ type namedSentinel struct {
 func (f Failover) newChange(subject inspect.Subject, snapshot topology.Snapshot, request Request, decision Decision) (*change, error) {
 	s := &change{
 		journal: journal{announce: f.Announce}, limits: f.Limits.withDefaults(), monitor: request.Monitor, snapshot: snapshot,
-		others: map[string]valkeyclient.Node{}, wanted: request.To != "",
+		others: map[string]valkeyclient.Node{}, wanted: request.To != "", pings: request.pings(),
 	}
 	s.from, _ = snapshot.Member(decision.From)
 	s.to, _ = snapshot.Member(decision.To)

@@ -28,6 +28,8 @@ type Request struct {
 	// Monitor is the monitor's name where Sentinels have the say (mode Sentinel). Empty: nobody has it (modes Operator and
 	// None), and the change is made on the data members themselves.
 	Monitor string
+	// PingPeriod and LinkTimeout are the servers' repl-ping-replica-period and repl-timeout. Default 10 s and 60 s, as the servers'.
+	PingPeriod, LinkTimeout time.Duration
 }
 
 // Reason is why a request is refused.

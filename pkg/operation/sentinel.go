@@ -15,7 +15,7 @@ import (
 
 // sentinelCoordinated hands over under Sentinels without losing an acknowledged write:
 //
-//	prepare   tell Sentinel whom to choose, and wait for the moment at which it will see the promotion soonest
+//	prepare   tell Sentinel whom to choose, have the old primary ping less, and wait for the moment at which Sentinel will see the promotion soonest
 //	pause     hold back writes on the old primary; the pause ends by itself
 //	catch up  until the target has all of them
 //	ask       SENTINEL FAILOVER: the Sentinels stay the only authority that promotes
@@ -32,6 +32,7 @@ func (s *change) sentinelCoordinated(ctx context.Context) error {
 	if err := s.chooseTarget(prepare); err != nil {
 		return err
 	}
+	s.attempt(prepare, "space out the old primary's pings", s.limits.Step, s.spaceOutPings)
 	s.attempt(prepare, "await the right moment", s.limits.Prepare, s.awaitMoment)
 
 	if err := s.pauseAndCatchUp(ctx, s.settle); err != nil {

@@ -48,7 +48,8 @@ func TestCoordinatedUnderSentinelsLosesNothing(t *testing.T) {
 func assertPutBack(t *testing.T, set *valkeytest.Set) {
 	t.Helper()
 	for _, node := range set.Nodes {
-		if config, err := node.Node().ConfigGet(t.Context(), "replica-priority"); err != nil || config["replica-priority"] != "100" {
+		config, err := node.Node().ConfigGet(t.Context(), "replica-priority", pingPeriod)
+		if err != nil || config["replica-priority"] != "100" || config[pingPeriod] != "10" {
 			t.Errorf("%s: %v, %v", node.Name, config, err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/boot"
 	"github.com/valkeykube/valkeykube/pkg/operation"
 	"github.com/valkeykube/valkeykube/pkg/topology"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 const (
@@ -61,6 +62,9 @@ func (a *Agent) handOver(ctx context.Context) {
 			return
 		}
 		request := operation.Request{Mode: operation.Coordinated}
+		if config, err := a.options.baseConfig(); err == nil {
+			request.PingPeriod, request.LinkTimeout = valkeyconf.LinkTimes(config)
+		}
 		if s.Mode == decision.ModeSentinel && len(s.Sentinels) > 0 {
 			if a.options.sentinelCredentials().Password == "" {
 				log.Warn("nothing is handed over: no password for the Sentinels, who will see the end of this server and fail over")

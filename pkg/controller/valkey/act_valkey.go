@@ -19,6 +19,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/operation"
 	"github.com/valkeykube/valkeykube/pkg/topology"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 const (
@@ -99,6 +100,8 @@ func (r *reconciler) promote(ctx context.Context, l *look, action plan.Promote, 
 // handOver moves the primary without losing anything that was acknowledged. What it relies on is checked on a look of its own.
 func (r *reconciler) handOver(ctx context.Context, l *look, action plan.HandOver, outcome *plan.Outcome) {
 	request := operation.Request{To: action.To, Mode: operation.Coordinated, Monitor: action.Monitor}
+	config, _ := valkeyconf.NodeSettings(l.Valkey.Spec.Config)
+	request.PingPeriod, request.LinkTimeout = valkeyconf.LinkTimes(config)
 	r.change(ctx, l, claim{from: action.From, to: action.To, cause: action.Cause}, request, outcome)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/naming"
 	"github.com/valkeykube/valkeykube/pkg/operation"
 	"github.com/valkeykube/valkeykube/pkg/registry/valkey/live"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 const (
@@ -74,6 +75,8 @@ func (e *Executor) run(ctx context.Context, o order) error {
 			"primary: give it the labels that one selects, make one that selects it, or set spec.failover.mode to Operator or None")
 	}
 	request := operation.Request{To: o.request.Spec.To, Mode: operation.Mode(o.request.Spec.Mode), Monitor: subject.Monitor}
+	config, _ := valkeyconf.NodeSettings(valkey.Spec.Config)
+	request.PingPeriod, request.LinkTimeout = valkeyconf.LinkTimes(config)
 	snapshot := inspect.Inspector{Clients: e.Clients}.Look(ctx, subject)
 	if !live.AnyAnswered(snapshot) {
 		return live.Unavailable(valkeys, o.valkey, "no process of the Valkey answers", live.UnreachableCauses(snapshot))
