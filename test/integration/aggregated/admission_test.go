@@ -169,15 +169,29 @@ func (c *cluster) testQuota(t *testing.T) {
 		t.Fatal(err)
 	}
 	// There is no controller manager here that would count what is there.
-	quota.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: corev1.ResourceList{"count/valkeys.valkey.io": resource.MustParse("0"), "count/failoverrequests.valkey.io": resource.MustParse("0")}}
-	if err := c.client.Status().Update(t.Context(), quota); err != nil {
-		t.Fatal(err)
+	count := func(valkeys string) {
+		used := corev1.ResourceList{"count/valkeys.valkey.io": resource.MustParse(valkeys), "count/failoverrequests.valkey.io": resource.MustParse("0")}
+		quota.Status = corev1.ResourceQuotaStatus{Hard: hard, Used: used}
+		if err := c.client.Status().Update(t.Context(), quota); err != nil {
+			t.Fatal(err)
+		}
 	}
 	api := valkeyClient(t, c.admin).ValkeyV1alpha1()
-	counted := &v1alpha1.Valkey{ObjectMeta: metav1.ObjectMeta{Name: "first"}}
-	if _, err := api.Valkeys(namespace).Create(t.Context(), counted, metav1.CreateOptions{}); err != nil {
-		t.Fatalf("what the quota allows: %v", err)
-	}
+	first := &v1alpha1.Valkey{ObjectMeta: metav1.ObjectMeta{Name: "first"}}
+	// What the API server has not heard of yet does not count: that it has is seen by a quota that is used up.
+	count("1")
+	await(t, "the quota is known", func(ctx context.Context) error {
+		_, err := api.Valkeys(namespace).Create(ctx, first, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if !apierrors.IsForbidden(err) {
+			return fmt.Errorf("not refused: %w", err)
+		}
+		return nil
+	})
+	count("0")
+	await(t, "what the quota allows", func(ctx context.Context) error {
+		_, err := api.Valkeys(namespace).Create(ctx, first, metav1.CreateOptions{})
+		return err
+	})
 	await(t, "what is used", func(ctx context.Context) error {
 		if err := c.client.Get(ctx, client.ObjectKeyFromObject(quota), quota); err != nil {
 			return err
