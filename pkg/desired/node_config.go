@@ -4,6 +4,8 @@
 package desired
 
 import (
+	"slices"
+
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
@@ -33,7 +35,7 @@ func NodeConfigMap(node *v1alpha1.ValkeyNode, dns boot.DNS) (*corev1ac.ConfigMap
 		return nil, err
 	}
 	own, _ := valkeyconf.NodeSettings(node.Spec.Config)
-	config, err := append(PersistenceConfig(node.Spec.Persistence), own...).Render()
+	config, err := ServerConfig(node.Spec.Persistence, own).Render()
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +45,21 @@ func NodeConfigMap(node *v1alpha1.ValkeyNode, dns boot.DNS) (*corev1ac.ConfigMap
 		WithData(map[string]string{naming.KeyBoot: settings, naming.KeyServerConfig: config}), nil
 }
 
-// PersistenceConfig is what the server writes to its volume. Without one, and with AOF alone, it takes no snapshots, and
-// without one it keeps no file of a copy either; with RDB the server's own times apply. A user's "save" stands behind it and wins.
-func PersistenceConfig(persistence *v1alpha1.PersistenceSpec) valkeyconf.Config {
+// usualSave is Valkey's own, which is said because a running server that took no snapshots is told.
+var usualSave = valkeyconf.D("save", "3600", "1", "300", "100", "60", "10000")
+
+// ServerConfig is what follows from persistence, and the user's own directives, which win: a server adds up what several lines say of "save".
+func ServerConfig(persistence *v1alpha1.PersistenceSpec, own valkeyconf.Config) valkeyconf.Config {
+	config := slices.DeleteFunc(persistenceConfig(persistence), func(directive valkeyconf.Directive) bool {
+		_, said := own.Last(directive.Name)
+		return said
+	})
+	return append(config, own...)
+}
+
+// persistenceConfig is what the server writes to its volume. Without one, and with AOF alone, it takes no snapshots, and
+// without one it keeps no file of a copy either.
+func persistenceConfig(persistence *v1alpha1.PersistenceSpec) valkeyconf.Config {
 	var mode v1alpha1.PersistenceMode
 	if persistence != nil {
 		mode = persistence.Mode
@@ -55,9 +69,9 @@ func PersistenceConfig(persistence *v1alpha1.PersistenceSpec) valkeyconf.Config 
 	}
 	switch mode {
 	case v1alpha1.PersistenceModeRDB:
-		return valkeyconf.Config{valkeyconf.D("appendonly", "no")}
+		return valkeyconf.Config{valkeyconf.D("appendonly", "no"), usualSave}
 	case v1alpha1.PersistenceModeBoth:
-		return valkeyconf.Config{valkeyconf.D("appendonly", "yes")}
+		return valkeyconf.Config{valkeyconf.D("appendonly", "yes"), usualSave}
 	case v1alpha1.PersistenceModeAOF:
 		return valkeyconf.Config{valkeyconf.D("appendonly", "yes"), valkeyconf.D("save", "")}
 	default:

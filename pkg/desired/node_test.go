@@ -22,6 +22,7 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/boot"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
 
 func byHand() *v1alpha1.ValkeyNode {
@@ -318,18 +319,20 @@ func TestANodeOfAValkeyUsesTheValkeysConfigMap(t *testing.T) {
 	}
 }
 
-func TestPersistenceConfig(t *testing.T) {
+func TestServerConfig(t *testing.T) {
 	for name, tc := range map[string]struct {
 		persistence *v1alpha1.PersistenceSpec
+		own         valkeyconf.Config
 		want        string
 	}{
-		"none":    {nil, "appendonly no\nsave \"\"\nrdb-del-sync-files yes\n"},
-		"default": {&v1alpha1.PersistenceSpec{}, "appendonly yes\nsave \"\"\n"},
-		"AOF":     {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeAOF}, "appendonly yes\nsave \"\"\n"},
-		"RDB":     {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeRDB}, "appendonly no\n"},
-		"both":    {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeBoth}, "appendonly yes\n"},
+		"none":    {nil, nil, "appendonly no\nsave \"\"\nrdb-del-sync-files yes\n"},
+		"default": {&v1alpha1.PersistenceSpec{}, nil, "appendonly yes\nsave \"\"\n"},
+		"AOF":     {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeAOF}, nil, "appendonly yes\nsave \"\"\n"},
+		"RDB":     {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeRDB}, nil, "appendonly no\nsave 3600 1 300 100 60 10000\n"},
+		"both":    {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeBoth}, nil, "appendonly yes\nsave 3600 1 300 100 60 10000\n"},
+		"own":     {&v1alpha1.PersistenceSpec{Mode: v1alpha1.PersistenceModeRDB}, valkeyconf.Config{valkeyconf.D("SAVE", "60", "1")}, "appendonly no\nSAVE 60 1\n"},
 	} {
-		got, err := PersistenceConfig(tc.persistence).Render()
+		got, err := ServerConfig(tc.persistence, tc.own).Render()
 		if err != nil || got != tc.want {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, tc.want)
 		}

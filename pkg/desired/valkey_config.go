@@ -80,7 +80,7 @@ func ValkeyConfigMap(valkey *v1alpha1.Valkey, in ValkeyBoot) (*corev1ac.ConfigMa
 		return nil, err
 	}
 	own, _ := valkeyconf.NodeSettings(ValkeySettings(valkey))
-	config, err := append(PersistenceConfig(valkey.Spec.Persistence), own...).Render()
+	config, err := ServerConfig(valkey.Spec.Persistence, own).Render()
 	if err != nil {
 		return nil, err
 	}

@@ -50,6 +50,7 @@ func fill(m *topology.Member, status valkeyclient.Status) {
 	m.WantsReplicas = replication.WantsReplicas && replication.GoodReplicas == 0
 	m.Persistence = topology.Persistence{
 		AOFEnabled:       status.Persistence.AOFEnabled,
+		AOFRewriting:     status.Persistence.AOFRewriting,
 		AOFLastWriteOK:   status.Persistence.AOFLastWriteOK,
 		RDBLastSaveOK:    status.Persistence.RDBLastSaveOK,
 		ChangesSinceSave: status.Persistence.ChangesSinceSave,

@@ -146,7 +146,9 @@ type ConnectedReplica struct {
 
 // Persistence is what a member says of its disk.
 type Persistence struct {
-	AOFEnabled       bool
+	AOFEnabled bool
+	// AOFRewriting: a file that it has only just begun to keep is not whole yet.
+	AOFRewriting     bool
 	AOFLastWriteOK   bool
 	RDBLastSaveOK    bool
 	ChangesSinceSave int64

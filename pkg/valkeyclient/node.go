@@ -205,6 +205,8 @@ type Status struct {
 // Persistence is what INFO says of RDB and AOF.
 type Persistence struct {
 	AOFEnabled bool
+	// AOFRewriting: a rewrite is wanted or under way, or the last one failed. A file that the server has only just begun to keep is not whole then.
+	AOFRewriting bool
 	// AOFLastWriteOK and RDBLastSaveOK are false when the last attempt failed (for example a full disk).
 	AOFLastWriteOK bool
 	RDBLastSaveOK  bool

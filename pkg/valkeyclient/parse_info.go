@@ -113,6 +113,7 @@ func (i Info) Status() Status {
 		Replication: replication,
 		Persistence: Persistence{
 			AOFEnabled:       i["aof_enabled"] == "1",
+			AOFRewriting:     i["aof_rewrite_in_progress"] == "1" || i["aof_rewrite_scheduled"] == "1" || i["aof_last_bgrewrite_status"] == "err",
 			AOFLastWriteOK:   i["aof_last_write_status"] != "err",
 			RDBLastSaveOK:    i["rdb_last_bgsave_status"] != "err",
 			RDBLastSave:      time.Unix(i.Int("rdb_last_save_time", 0), 0),

@@ -19,6 +19,8 @@ type Files struct {
 	Dir string
 	// AppendOnly: the server will load the append-only file, and only that.
 	AppendOnly bool
+	// Stale: the append-only file lacks what was written last. The server had ceased to keep it, or not kept another for long enough.
+	Stale bool
 	// RDB, AppendDir and AppendFile default to the server's own names.
 	RDB, AppendDir, AppendFile string
 }
@@ -63,7 +65,7 @@ func Look(files Files) (Disk, error) {
 	}
 	// An append-only file that is kept tells all, also that nothing is left. One of former times counts if nothing came after.
 	disk := snapshot
-	if exists && (files.AppendOnly || appended.Written.After(snapshot.Written)) {
+	if exists && (files.AppendOnly && !files.Stale || appended.Written.After(snapshot.Written)) {
 		disk = appended
 	}
 	disk.Converts = disk.HasData() && files.AppendOnly != (disk.Kind == KindAOF)

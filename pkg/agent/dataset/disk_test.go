@@ -134,6 +134,7 @@ func TestWhatIsToBeLoaded(t *testing.T) {
 	const base, log = "appendonlydir/appendonly.aof.1.base.rdb", "appendonlydir/appendonly.aof.1.incr.aof"
 	cases := map[string]struct {
 		appendOnly   bool
+		stale        bool
 		files        func(t *testing.T, dir string)
 		kind         Kind
 		wantConverts bool
@@ -194,6 +195,20 @@ func TestWhatIsToBeLoaded(t *testing.T) {
 			kind:  KindRDB,
 			files: func(t *testing.T, dir string) { write(t, dir, "dump.rdb", fullRDB[:30], 1) },
 		},
+		"AOF after a time of snapshots, not written anew yet": {
+			appendOnly: true, stale: true, kind: KindRDB, wantConverts: true,
+			files: func(t *testing.T, dir string) {
+				write(t, dir, "dump.rdb", fullRDB, 1)
+				write(t, dir, base, fullRDB, 5)
+			},
+		},
+		"and no snapshot was taken in that time": {
+			appendOnly: true, stale: true, kind: KindAOF,
+			files: func(t *testing.T, dir string) {
+				write(t, dir, "dump.rdb", fullRDB, 9)
+				write(t, dir, base, fullRDB, 5)
+			},
+		},
 		"an append-only file of old times": {
 			appendOnly: true, kind: KindAOF,
 			files: func(t *testing.T, dir string) { write(t, dir, "appendonly.aof", []byte("*1\r\n"), 1) },
@@ -203,7 +218,7 @@ func TestWhatIsToBeLoaded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			test.files(t, dir)
-			if disk := look(t, Files{Dir: dir, AppendOnly: test.appendOnly}); disk.Kind != test.kind || disk.Converts != test.wantConverts {
+			if disk := look(t, Files{Dir: dir, AppendOnly: test.appendOnly, Stale: test.stale}); disk.Kind != test.kind || disk.Converts != test.wantConverts {
 				t.Errorf("got %+v", disk)
 			}
 		})

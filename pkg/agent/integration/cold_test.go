@@ -233,6 +233,23 @@ func TestChangeOfPersistence(t *testing.T) {
 	}
 }
 
+// Servers that run cease to keep an append-only file. What comes later is on the replica when the primary is killed before it took a snapshot: the
+// file that is left must not be taken for all that there was.
+func TestAppendOnlyFileThatIsNotKeptAnyMore(t *testing.T) {
+	t.Parallel()
+	s := up(t, options{mode: decision.ModeNone, replicas: 1, config: []string{`save ""`, "appendonly yes"}, persistent: true}, keys)
+	s.options.config = []string{"save 3600 1", "appendonly no"}
+	s.write()
+	for _, p := range s.nodes {
+		s.must(p.node().ConfigSet(t.Context(), valkeyclient.Setting{Key: "appendonly", Value: "no"}, valkeyclient.Setting{Key: "save", Value: "3600 1"}))
+	}
+	s.fill(s.nodes[0], "later", keys, s.nodes[1])
+	s.awaitRecord(s.nodes[0])
+	s.nodes[0].kill()
+	s.nodes[0].start()
+	s.expectOneWholeSet(2 * keys)
+}
+
 // A node that a person made by hand has no set, no ACL file and no passwords.
 func TestNodeByHand(t *testing.T) {
 	t.Parallel()

@@ -81,11 +81,14 @@ func Run(options Options, signals *process.Signals) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	disk, err := dataset.Look(options.files(base))
+	a.remember()
+	files := options.files(base)
+	files.Stale = a.stored().IsLogStale()
+	disk, err := dataset.Look(files)
 	if err != nil {
 		return 1, err
 	}
-	a.remember(disk)
+	a.declare(disk)
 	// Only now: peers that saw this node without its data would decide without it.
 	probes, err := probe.Serve(options.Listen, a)
 	if err != nil {
@@ -135,17 +138,24 @@ func (a *Agent) run(signals *process.Signals, base valkeyconf.Config, disk datas
 	return code, nil
 }
 
-// remember loads the record and publishes what it and the disk say.
-func (a *Agent) remember(disk dataset.Disk) {
+// remember loads the record.
+func (a *Agent) remember() {
 	stored, err := record.Load(a.recordFile(), a.options.Node)
 	if err != nil {
 		a.options.Log.Warn("the record of this node is lost", "err", err)
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.record = stored
+}
+
+// declare tells others what the record and the disk say.
+func (a *Agent) declare(disk dataset.Disk) {
+	stored := a.stored()
 	position, complete := stored.OnDisk(disk, a.bootID)
 	a.options.Log.Info("data on disk", "kind", disk.Kind, "offset", position.Offset, "complete", complete, "converts", disk.Converts)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.record = stored
 	n := a.report.Node
 	n.HasData, n.Position = disk.HasData(), position
 	n.WasPrimary = stored != nil && stored.Role == topology.RolePrimary

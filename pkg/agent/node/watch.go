@@ -85,7 +85,7 @@ func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, 
 }
 
 // note updates record and report by a look at the own server. The record is written when it is due, and at once when it is
-// about another history or role.
+// about another history or role, or the append-only file is kept no more.
 func (a *Agent) note(ctx context.Context, m topology.Member, due bool) (saved bool) {
 	now := time.Now().UTC()
 	settings, err := a.options.settings()
@@ -99,6 +99,7 @@ func (a *Agent) note(ctx context.Context, m topology.Member, due bool) (saved bo
 	if moved && m.LinkUp {
 		after = a.inherit(ctx, s, after)
 	}
+	moved = moved || after.IsLogStale() != before.IsLogStale()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.record = &after

@@ -28,6 +28,9 @@ type Record struct {
 	// Position when the server was last seen as primary or linked to one.
 	Position decision.Position `json:"position"`
 	Keys     int64             `json:"keys"`
+	// Logged is where the append-only file stands, where that is not at Position: the server has ceased to keep it, or begins another after a
+	// full copy.
+	Logged *decision.Position `json:"logged,omitempty"`
 	// Clean: the server ended by itself after this was written, and what it keeps on disk is complete.
 	Clean bool `json:"clean,omitempty"`
 	// BootID is that of the machine's kernel: what a killed process had written is still there while it has not changed.
@@ -40,6 +43,7 @@ func (r Record) Seen(m topology.Member, when time.Time) Record {
 		return r
 	}
 	r.Role, r.Primary, r.Clean = m.Role, m.Primary, false
+	r.Logged = r.logged(m)
 	// A replica that has not been linked since its start may show a history that its data is not from.
 	if m.Role != topology.RolePrimary && !m.LinkUp {
 		if m.ReplID == r.Position.ReplID {
@@ -56,6 +60,23 @@ func (r Record) Seen(m topology.Member, when time.Time) Record {
 	return r
 }
 
+// logged is Logged after a look. A rewrite ends what a full copy or a change of the way of persistence began; any other leaves the file as whole as
+// it was.
+func (r Record) logged(m topology.Member) *decision.Position {
+	copied := m.ReplID != r.Position.ReplID
+	switch {
+	case m.Persistence.AOFEnabled && (!m.Persistence.AOFRewriting || r.Logged == nil && !copied):
+		return nil
+	case r.Logged != nil:
+		return r.Logged
+	}
+	position := r.Position
+	return &position
+}
+
+// IsLogStale tells whether the append-only file is known to lack something.
+func (r *Record) IsLogStale() bool { return r != nil && r.Logged != nil }
+
 // OnDisk is where the data on disk stands, and whether it is all that the node ever had. A nil record knows nothing.
 func (r *Record) OnDisk(disk dataset.Disk, bootID string) (position decision.Position, complete bool) {
 	if !disk.HasData() {
@@ -66,8 +87,12 @@ func (r *Record) OnDisk(disk dataset.Disk, bootID string) (position decision.Pos
 	}
 	defer func() { position.Whole = complete && r.Role == topology.RolePrimary }()
 	if disk.Kind == dataset.KindAOF {
+		if r.IsLogStale() {
+			return *r.Logged, false
+		}
 		// Every acknowledged write was handed to the kernel first (see docs/adr/0026-files-of-killed-servers.md for what was not).
-		return r.Position, r.Clean || r.BootID != "" && r.BootID == bootID
+		// One that is to be given up may have been given up already, since the last look.
+		return r.Position, !disk.Converts && (r.Clean || r.BootID != "" && r.BootID == bootID)
 	}
 	position = decision.Position{ReplID: disk.ReplID, Offset: disk.Offset, When: disk.Written}
 	if disk.ReplID == r.Position.ReplID {

@@ -18,7 +18,38 @@ import (
 const nobody = "0000000000000000000000000000000000000000"
 
 func primaryOf(id, before string, offset int64) topology.Member {
-	return topology.Member{Role: topology.RolePrimary, ReplID: id, ReplID2: before, Offset: offset, Keys: 3}
+	return topology.Member{
+		Role: topology.RolePrimary, ReplID: id, ReplID2: before, Offset: offset, Keys: 3, Persistence: topology.Persistence{AOFEnabled: true},
+	}
+}
+
+// The append-only file stands where it was when the server last kept it whole.
+func TestLogged(t *testing.T) {
+	when, aof := time.Unix(100, 0).UTC(), dataset.Disk{Kind: dataset.KindAOF}
+	with := func(m topology.Member, p topology.Persistence) topology.Member { m.Persistence = p; return m }
+	kept, begun, off := topology.Persistence{AOFEnabled: true}, topology.Persistence{AOFEnabled: true, AOFRewriting: true}, topology.Persistence{}
+	r := Record{Node: "v-0", BootID: "boot"}
+	for _, step := range []struct {
+		what   string
+		member topology.Member
+		offset int64 // of the file
+		whole  bool
+	}{
+		{"kept", with(primaryOf("A", nobody, 5), kept), 5, true},
+		{"rewritten", with(primaryOf("A", nobody, 6), begun), 6, true},
+		{"no longer kept", with(primaryOf("A", nobody, 8), off), 6, false},
+		{"long ago", with(primaryOf("A", nobody, 20), off), 6, false},
+		{"begun again", with(primaryOf("A", nobody, 21), begun), 6, false},
+		{"kept again", with(primaryOf("A", nobody, 22), kept), 22, true},
+		{"after a full copy", with(primaryOf("B", nobody, 100), begun), 22, false},
+		{"of which a new one is made", with(primaryOf("B", nobody, 101), kept), 101, true},
+	} {
+		r = r.Seen(step.member, when)
+		position, complete := r.OnDisk(aof, "boot")
+		if position.Offset != step.offset || complete != step.whole || position.Whole != step.whole || r.IsLogStale() == step.whole {
+			t.Errorf("%s: %+v, complete %v", step.what, position, complete)
+		}
+	}
 }
 
 func TestSeen(t *testing.T) {

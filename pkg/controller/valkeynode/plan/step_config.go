@@ -61,18 +61,14 @@ const priority = "replica-priority"
 // follows from persistence. What only a restart changes is part of the node's revision instead.
 func LiveConfig(node *v1alpha1.ValkeyNode, version string) []valkeyconf.Directive {
 	byName := map[string]valkeyconf.Directive{}
-	add := func(directives valkeyconf.Config) {
-		for _, directive := range directives {
-			name := strings.ToLower(directive.Name)
-			isFixed := valkeyconf.FixedAtRuntime(version, name) || valkeyconf.FixedAtRuntime("", name)
-			if !isFixed && valkeyconf.Canonical(name) != priority {
-				byName[name] = valkeyconf.D(name, directive.Args...)
-			}
+	own, _ := valkeyconf.NodeSettings(node.Spec.Config)
+	for _, directive := range desired.ServerConfig(node.Spec.Persistence, own) {
+		name := strings.ToLower(directive.Name)
+		isFixed := valkeyconf.FixedAtRuntime(version, name) || valkeyconf.FixedAtRuntime("", name)
+		if !isFixed && valkeyconf.Canonical(name) != priority {
+			byName[name] = valkeyconf.D(name, directive.Args...)
 		}
 	}
-	add(desired.PersistenceConfig(node.Spec.Persistence))
-	own, _ := valkeyconf.NodeSettings(node.Spec.Config)
-	add(own)
 	live := make([]valkeyconf.Directive, 0, len(byName))
 	for _, directive := range byName {
 		live = append(live, directive)
