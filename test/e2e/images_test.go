@@ -17,7 +17,11 @@ import (
 	"github.com/valkeykube/valkeykube/test/e2e/framework"
 )
 
-const imageValkey = "docker.io/valkey/valkey:"
+const (
+	imageValkey = "docker.io/valkey/valkey:"
+	// imageMusl is laid out as the one on Alpine Linux, with a module besides.
+	imageMusl = imageValkey + "8.1-alpine"
+)
 
 // Every version of Valkey that is supported forms a set, with Sentinels of that version, and fails over.
 func TestVersions(t *testing.T) {
@@ -38,7 +42,7 @@ func TestVersions(t *testing.T) {
 func TestImageOnMuslAndChanges(t *testing.T) {
 	t.Parallel()
 	e := framework.Connect(t)
-	const there, back = imageValkey + "8.1-alpine", imageValkey + "8.1"
+	const there, back = imageMusl, imageValkey + "8.1"
 	s := startImage(t, e, e.Namespace(t, "musl"), there)
 	c := e.Client(t, s.Namespace)
 	failoverOfValkey(t, s, c)

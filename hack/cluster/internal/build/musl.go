@@ -25,8 +25,8 @@ const (
 	muslSuite   = "trixie"
 )
 
-// MuslValkey is a Valkey that runs on musl, and what it needs beside it.
-type MuslValkey struct{ Server, Client, Loader, Shell string }
+// MuslValkey is a Valkey that runs on musl, what it needs beside it, and a module that it can load.
+type MuslValkey struct{ Server, Client, Module, Loader, Shell string }
 
 // MuslValkey compiles Valkey from Debian's copy of its source, against musl as Alpine's own is. It is made when somebody asks for it, and takes the
 // machine's C compiler. It speaks no TLS: there is no OpenSSL for musl here.
@@ -37,7 +37,7 @@ func (c Cache) MuslValkey() (MuslValkey, error) {
 	}
 	dir := filepath.Join(c.Dir, "bin", "valkey-musl-"+MuslVersion)
 	made := MuslValkey{
-		Server: filepath.Join(dir, "valkey-server"), Client: filepath.Join(dir, "valkey-cli"),
+		Server: filepath.Join(dir, "valkey-server"), Client: filepath.Join(dir, "valkey-cli"), Module: filepath.Join(dir, "helloworld.so"),
 		Loader: filepath.Join(root, muslLoader), Shell: filepath.Join(root, muslShell),
 	}
 	release, err := c.lock("compile-valkey-musl")
@@ -45,7 +45,7 @@ func (c Cache) MuslValkey() (MuslValkey, error) {
 		return MuslValkey{}, err
 	}
 	defer release()
-	if isWhole(made.Server) && isWhole(made.Client) {
+	if isWhole(made.Server) && isWhole(made.Client) && isWhole(made.Module) {
 		return made, nil
 	}
 	work := dir + ".tmp"
@@ -59,7 +59,9 @@ func (c Cache) MuslValkey() (MuslValkey, error) {
 	if err := compileOnMusl(root, work); err != nil {
 		return MuslValkey{}, err
 	}
-	return made, errors.Join(os.Rename(filepath.Join(work, "src", "valkey-cli"), made.Client), os.Rename(filepath.Join(work, "src", "valkey-server"), made.Server))
+	return made, errors.Join(
+		os.Rename(filepath.Join(work, "src", "modules", "helloworld.so"), made.Module),
+		os.Rename(filepath.Join(work, "src", "valkey-cli"), made.Client), os.Rename(filepath.Join(work, "src", "valkey-server"), made.Server))
 }
 
 // valkeySource unpacks the source into dir.
@@ -110,12 +112,21 @@ func compileOnMusl(root, dir string) error {
 			return err
 		}
 	}
-	cmd := exec.Command("make", "-j", strconv.Itoa(runtime.NumCPU()), "-C", "src", "CC="+filepath.Join(dir, "cc"),
+	compiler := filepath.Join(dir, "cc")
+	err = compile(dir, "make", "-j", strconv.Itoa(runtime.NumCPU()), "-C", "src", "CC="+compiler,
 		"MALLOC=libc", "BUILD_TLS=no", "USE_SYSTEMD=no", "OPT=-O2", "valkey-server", "valkey-cli")
+	if err != nil {
+		return err
+	}
+	return compile(dir, compiler, "-shared", "-fPIC", "-std=gnu11", "-o", "src/modules/helloworld.so", "src/modules/helloworld.c")
+}
+
+func compile(dir string, command ...string) error {
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("make Valkey on musl: %w: %s", err, lastLines(string(out), 20))
+		return fmt.Errorf("compile Valkey on musl: %s: %w: %s", filepath.Base(command[0]), err, lastLines(string(out), 20))
 	}
 	return nil
 }
