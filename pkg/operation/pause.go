@@ -78,6 +78,9 @@ func (s *change) hasCaughtUp(ctx context.Context, name string, node valkeyclient
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", name, err)
 	}
+	if from.Role != valkeyclient.RolePrimary {
+		return false, fmt.Errorf("%s is primary no more: somebody else hands over", s.from.Name)
+	}
 	if !replica.LinkUp || replica.ReplID != from.ReplID || replica.Offset != from.Offset {
 		return false, fmt.Errorf("%s is at %d of %d, link up: %t", name, replica.Offset, from.Offset, replica.LinkUp)
 	}

@@ -77,7 +77,17 @@ func (s *change) awaitAgreement(ctx context.Context) error {
 	})
 }
 
-func (s *change) askSentinel(ctx context.Context) error { return s.lead().Failover(ctx, s.monitor) }
+// askSentinel asks only a Sentinel that names the old primary: it would replace another, which holds back nothing.
+func (s *change) askSentinel(ctx context.Context) error {
+	answer, err := s.lead().PrimaryAddr(ctx, s.monitor)
+	if err != nil {
+		return err
+	}
+	if named := topology.Address(answer); !s.from.Is(named) {
+		return fmt.Errorf("the Sentinel names %s, not %s", named, s.from.Name)
+	}
+	return s.lead().Failover(ctx, s.monitor)
+}
 
 var errOther = errors.New("the Sentinel chose another")
 
