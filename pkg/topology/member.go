@@ -63,6 +63,9 @@ func FullText(node string) string {
 		"close clients, or raise maxclients in spec.config"
 }
 
+// wasLinked tells whether a replica has been linked to a primary since it started.
+func (m Member) wasLinked() bool { return m.LinkUp || m.LinkDownFor >= 0 }
+
 // isEmpty tells whether the member is known to hold nothing.
 func (m Member) isEmpty() bool { return m.Answered() && m.Keys == 0 && !m.Loading && !m.Syncing }
 

@@ -111,7 +111,7 @@ type Candidate struct {
 
 // BestReplica is the member to promote if the named primary (empty: nobody) is gone for good: of those that answer, have
 // finished loading, and may be promoted, the one that lacks the least: never an empty one while any that answers holds
-// data; then the newest history; then the lowest replica-priority; then the first in the snapshot. False when there is none. It says
+// data; then the newest history, or where these have parted the one that was linked; then the lowest replica-priority; then the first in the snapshot. False when there is none. It says
 // nothing of members that do not answer: they may hold more.
 func (s Snapshot) BestReplica(primary string) (Candidate, bool) {
 	var candidates []Member
@@ -149,6 +149,10 @@ func betterThan(a, b Member) bool {
 		return false
 	case same:
 		return a.Priority < b.Priority
+	}
+	// What was linked to the lost primary has what that wrote last. One that never was since its start may be any old copy.
+	if a.Role == RoleReplica && b.Role == RoleReplica && a.wasLinked() != b.wasLinked() {
+		return a.wasLinked()
 	}
 	// The histories have parted: more keys, then the later offset, is a guess, and Candidate.Losing says so.
 	return cmp.Or(cmp.Compare(a.Keys, b.Keys), cmp.Compare(a.Offset, b.Offset)) > 0

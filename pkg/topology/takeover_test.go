@@ -102,6 +102,9 @@ func TestBestReplica(t *testing.T) {
 		"histories that parted": {
 			[]topology.Member{gone("a"), at("b", 900), with(at("c", 850), func(m *topology.Member) { m.ReplID, m.ReplID2, m.SecondOffset, m.Keys = "h2", "h1", 800, 11 })}, "c", "b",
 		},
+		"an old copy that never was linked, with more keys": {
+			[]topology.Member{gone("a"), at("b", 900), with(at("c", 5000), func(m *topology.Member) { m.ReplID, m.Keys, m.LinkDownFor = "h9", 50, -1 })}, "b", "c",
+		},
 		"nobody": {[]topology.Member{gone("a"), gone("b")}, "", ""},
 	} {
 		got, found := topology.Snapshot{Members: c.members}.BestReplica("a")
