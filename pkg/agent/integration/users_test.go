@@ -30,6 +30,11 @@ func (p *pod) byHand(words ...string) {
 // as is the first line of the answer to a user that has just logged in.
 func (p *pod) as(user string, words ...string) string {
 	p.set.t.Helper()
+	return p.loggedIn(user, password, words...)
+}
+
+func (p *pod) loggedIn(user, password string, words ...string) string {
+	p.set.t.Helper()
 	connection, err := net.DialTimeout("tcp", p.address.String(), valkeytest.Patience)
 	p.set.must(err)
 	defer func() { _ = connection.Close() }()
@@ -76,6 +81,7 @@ func TestPasswordsThatAreDrawnAnew(t *testing.T) {
 	for _, p := range s.nodes {
 		file := s.acl(naming.SystemUsers(), valkeyconf.NodeUser, valkeyconf.OpenNodeDefault())
 		p.put("passwords/"+naming.UserAgent, fresh)
+		p.put("passwords/"+naming.UserReplication, fresh)
 		p.put("acl/"+naming.KeyACL, strings.ReplaceAll(file, valkeyconf.HashPassword(password), valkeyconf.HashPassword(fresh)))
 	}
 	for _, p := range s.nodes {
@@ -89,6 +95,23 @@ func TestPasswordsThatAreDrawnAnew(t *testing.T) {
 			return err
 		})
 	}
+	// A replica that ran before can link again, too.
+	if answer := s.nodes[0].loggedIn(naming.UserOperator, fresh, "CLIENT", "KILL", "TYPE", "replica"); strings.HasPrefix(answer, "-") {
+		t.Fatal(answer)
+	}
+	s.eventually("what is written reaches the replica", func(ctx context.Context) error {
+		target := s.nodes[1].target(naming.UserOperator)
+		target.Credentials.Password = fresh
+		node, err := s.client.Node(target)
+		if err != nil {
+			return err
+		}
+		replication, err := node.Replication(ctx)
+		if err == nil && !replication.LinkUp {
+			err = errors.New("the link is down")
+		}
+		return err
+	})
 }
 
 // Every user of the product is gone from a server. It is restarted, a replica before the primary, and nothing is lost.

@@ -64,6 +64,7 @@ func (a *Agent) lookAtSelf(ctx context.Context) topology.Member {
 // product's own users.
 func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, disk dataset.Disk) {
 	pending := a.afterStart(begin, base, disk)
+	var k upkeep
 	f, u, c := fencing{state: fence.State{Joined: begin.joined}}, users{}, serving{revision: a.tls.Encryption().Revision}
 	for saved := (time.Time{}); ctx.Err() == nil; {
 		m := a.lookAtSelf(ctx)
@@ -74,6 +75,9 @@ func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, 
 			}
 			pending = a.carryOut(ctx, pending, m)
 			a.guard(ctx, &f, m)
+			if len(pending) == 0 {
+				a.keep(ctx, &k, m)
+			}
 		}
 		a.keepUsers(ctx, &u, m)
 		a.keepCertificate(ctx, &c, m)
