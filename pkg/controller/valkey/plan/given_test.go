@@ -105,6 +105,16 @@ func full(m *topology.Member) { m.Reach.Class = topology.ReachFull }
 
 func unlinked(m *topology.Member) { m.LinkUp, m.LinkDownFor, m.LastIO = false, 5*time.Second, -1 }
 
+// incompleteFor makes nodes ones that have had no complete copy for a while.
+func incompleteFor(d time.Duration, indices ...int) func(*Observed) {
+	return func(o *Observed) {
+		o.Memory.IncompleteSince = map[string]time.Time{}
+		for _, index := range indices {
+			o.Memory.IncompleteSince[naming.NodeName("v", index)] = testTime.Add(-d)
+		}
+	}
+}
+
 func sentinelSays(index int, change func(*topology.MonitorView)) func(*Observed) {
 	return func(o *Observed) {
 		view := o.Snapshot.Sentinels[index].Monitors["v"]

@@ -118,6 +118,8 @@ type Memory struct {
 	// Rolling is the node that was last allowed to replace its pod, by one of RollingRevision, since RollingSince, until it is back.
 	Rolling, RollingRevision string
 	RollingSince             time.Time
+	// IncompleteSince is since when each node that follows the primary has held no complete copy, by node.
+	IncompleteSince map[string]time.Time
 	// Astray is what was wrong with whom a node follows, by node, in the last look.
 	Astray map[string]string
 	// Served is which certificate each node was last seen to serve, by node, and in which pod.

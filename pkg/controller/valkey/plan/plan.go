@@ -213,6 +213,7 @@ func (p *pass) remember() {
 		memory.PrimaryHistory, memory.PrimaryHistoryOf = m.ReplID, m.Name
 	}
 	p.followRoll()
+	p.followCopies()
 	p.followRoute()
 	_, behind := p.behind()
 	sinceWhen(&memory.AwaySince, p.isAway(), p.o.Now)

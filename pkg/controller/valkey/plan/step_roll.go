@@ -11,7 +11,6 @@ import (
 	"github.com/valkeykube/valkeykube/pkg/apis/valkey/v1alpha1"
 	"github.com/valkeykube/valkeykube/pkg/desired"
 	"github.com/valkeykube/valkeykube/pkg/naming"
-	"github.com/valkeykube/valkeykube/pkg/topology"
 	"github.com/valkeykube/valkeykube/pkg/topology/view"
 )
 
@@ -87,21 +86,6 @@ func isAmong(nodes []Node, name string) bool {
 func (p *pass) firstIdle(pending []Node) (Node, bool) {
 	for _, n := range pending {
 		if isIdle(n.Pod) && !p.member(n).Answered() && !isAuthorised(n) {
-			return n, true
-		}
-	}
-	return Node{}, false
-}
-
-// incomplete is the last node that follows a primary that is certain, and holds no complete copy. The change may be what it needs for one.
-func (p *pass) incomplete(pending []Node) (Node, bool) {
-	if !p.verdict.Confirmed || p.verdict.InFlight {
-		return Node{}, false
-	}
-	leader, _ := p.o.Snapshot.Member(p.verdict.Node)
-	for _, n := range slices.Backward(pending) {
-		m := p.member(n)
-		if m.Reach.OK() && m.Role == topology.RoleReplica && follows(m, leader) && !view.Synced(m, leader) {
 			return n, true
 		}
 	}

@@ -214,9 +214,13 @@ func TestRoll(t *testing.T) {
 		"not one that does not answer":                {given(modeNone, 2, pending(0, 1, 2), member(2, unreachable)), "blocked HeldUnhealthy"},
 		"not while a failover is on":                  {given(modeSentinel, 2, pending(0, 1, 2), sentinelSays(0, func(m *topology.MonitorView) { m.FailoverInProgress = true })), "blocked FailoverInProgress"},
 		"an idle pod at any time":                     {given(modeNone, 2, pending(0, 1, 2), member(0, unreachable), podIs(0, false, false)), "replace pod of v-0"},
-		"one whose copy never completes":              {given(modeNone, 2, pending(1, 2), member(1, unlinked), podIs(1, true, false), member(2, unlinked), podIs(2, true, false)), "replace pod of v-2"},
-		"authorised and not done":                     {given(modeNone, 2, pending(0, 1, 2), func(o *Observed) { o.Nodes[2].Object.Spec.WorkloadRevision = "new" }), "blocked Rolling"},
-		"the only copy, in memory":                    {alone(), "blocked HeldNobodyToTakeOver"},
+		"one whose copy never completes": {given(modeNone, 2, pending(1, 2), member(1, unlinked), podIs(1, true, false), member(2, unlinked), podIs(2, true, false),
+			incompleteFor(copyPatienceAlone, 2)), "replace pod of v-2"},
+		"one whose copy never completes, beside another": {given(modeNone, 2, pending(1, 2), member(2, unlinked), podIs(2, true, false), incompleteFor(copyPatience, 2)), "replace pod of v-2"},
+		// After a hand-over the former primary may copy anew, and hold the last other copy until that is through.
+		"not one that still copies": {given(modeNone, 2, pending(2), member(1, unlinked), member(2, unlinked), incompleteFor(copyPatience, 1, 2)), "blocked HeldUnhealthy"},
+		"authorised and not done":   {given(modeNone, 2, pending(0, 1, 2), func(o *Observed) { o.Nodes[2].Object.Spec.WorkloadRevision = "new" }), "blocked Rolling"},
+		"the only copy, in memory":  {alone(), "blocked HeldNobodyToTakeOver"},
 		"the only copy, given up": {alone(func(o *Observed) {
 			o.Valkey.Annotations = map[string]string{v1alpha1.AnnotationApprovePrimaryRoll: "new"}
 		}), "replace pod of v-0"},
