@@ -39,7 +39,9 @@ func ValkeyNetworkPolicy(valkey *v1alpha1.Valkey, systemNamespace string) *netwo
 		// Every Sentinel of the namespace, not only those of the set that monitors: another set may take over at any time, and the old one
 		// must reach the servers until it has let go.
 		ingress(all, allSentinels()),
-		ingress(servers, installation(systemNamespace)))
+		ingress(servers, installation(systemNamespace, naming.APIServerName, naming.ControllerName)),
+		// What is mounted, and why a server is not ready.
+		ingress([]int32{naming.PortAgent}, installation(systemNamespace, naming.ControllerName)))
 	if valkey.Spec.Exporter.Enabled {
 		spec.WithIngress(ingress([]int32{naming.PortExporter}, allNamespaces()))
 	}
@@ -63,7 +65,7 @@ func SentinelNetworkPolicy(set *v1alpha1.ValkeySentinel, systemNamespace string)
 		ingress(all, podsOf(naming.SentinelSelector(set.Name))),
 		// The agents of every Valkey of the namespace: the selector is about labels of Valkeys, which their pods do not have.
 		ingress(all, allServers()),
-		ingress(sentinels, installation(systemNamespace)))
+		ingress(sentinels, installation(systemNamespace, naming.APIServerName, naming.ControllerName)))
 	if set.Spec.Exporter.Enabled {
 		spec.WithIngress(ingress([]int32{naming.PortExporter}, allNamespaces()))
 	}
@@ -124,12 +126,12 @@ func allServers() *networkingv1ac.NetworkPolicyPeerApplyConfiguration {
 	return podsOf(map[string]string{naming.LabelManagedBy: naming.ManagedBy, naming.LabelComponent: naming.ComponentServer})
 }
 
-// installation is the controller and the API server, by the name that Kubernetes itself gives their namespace as a label.
-func installation(namespace string) *networkingv1ac.NetworkPolicyPeerApplyConfiguration {
+// installation is parts of the product, by the name that Kubernetes itself gives their namespace as a label.
+func installation(namespace string, names ...string) *networkingv1ac.NetworkPolicyPeerApplyConfiguration {
 	return networkingv1ac.NetworkPolicyPeer().
 		WithNamespaceSelector(metav1ac.LabelSelector().WithMatchLabels(map[string]string{corev1.LabelMetadataName: namespace})).
 		WithPodSelector(metav1ac.LabelSelector().WithMatchExpressions(metav1ac.LabelSelectorRequirement().
-			WithKey(naming.LabelName).WithOperator(metav1.LabelSelectorOpIn).WithValues(naming.APIServerName, naming.ControllerName)))
+			WithKey(naming.LabelName).WithOperator(metav1.LabelSelectorOpIn).WithValues(names...)))
 }
 
 // allNamespaces are all pods of the cluster: whoever scrapes is seldom where the Valkeys are.

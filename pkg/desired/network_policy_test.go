@@ -85,7 +85,7 @@ func TestWhoIsLetIn(t *testing.T) {
 		"a Sentinel":                           {toValkey, sentinel("watch"), []int32{6379, 7000, 8379}, nil},
 		"a Sentinel of a set to come":          {toValkey, sentinel("other"), []int32{6379, 7000, 8379}, nil},
 		"a Sentinel of another namespace":      {toValkey, pod{"other", naming.SentinelLabels("watch")}, nil, []int32{6379, 8379}},
-		"the controller":                       {toValkey, system("controller"), []int32{6379, 7000}, []int32{8379}},
+		"the controller":                       {toValkey, system("controller"), []int32{6379, 7000, 8379}, nil},
 		"the API server":                       {toValkey, system("apiserver"), []int32{6379, 7000}, []int32{8379}},
 		"somebody who calls himself so":        {toValkey, pod{"ns", deployed(t, "controller")}, nil, []int32{6379}},
 		"somebody else of the installation":    {toValkey, pod{"sys", map[string]string{naming.LabelName: "etcd"}}, nil, []int32{6379}},
