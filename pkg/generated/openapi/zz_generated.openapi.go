@@ -3592,7 +3592,7 @@ func schema_pkg_apis_valkey_v1alpha1_ValkeySpec(ref common.ReferenceCallback) co
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config holds directives of valkey.conf. Keys the product owns (port, dir, replicaof, aclfile, …) are ignored, with a warning.",
+							Description: "config holds directives of valkey.conf, loadmodule for a module of the image among them. Keys the product owns (port, dir, replicaof, aclfile, …) are ignored, with a warning. What can be changed under a running server is; the rest replaces pods. A directive that is taken out goes on being in force in each server until its next start: to have it otherwise at once, set it to another value.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,

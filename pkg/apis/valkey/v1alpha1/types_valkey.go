@@ -119,7 +119,9 @@ type ValkeySpec struct {
 	// +k8s:listMapKey=name
 	// +k8s:eachVal=+k8s:opaqueType
 	Containers []corev1.Container `json:"containers,omitempty" patchStrategy:"merge" patchMergeKey:"name" protobuf:"bytes,11,rep,name=containers"`
-	// config holds directives of valkey.conf. Keys the product owns (port, dir, replicaof, aclfile, …) are ignored, with a warning.
+	// config holds directives of valkey.conf, loadmodule for a module of the image among them. Keys the product owns (port, dir, replicaof,
+	// aclfile, …) are ignored, with a warning. What can be changed under a running server is; the rest replaces pods. A directive that is taken
+	// out goes on being in force in each server until its next start: to have it otherwise at once, set it to another value.
 	// +optional
 	// +k8s:optional
 	Config map[string]string `json:"config,omitempty" protobuf:"bytes,12,rep,name=config"`

@@ -40,7 +40,9 @@ type ValkeySpecApplyConfiguration struct {
 	Users []UserSpecApplyConfiguration `json:"users,omitempty"`
 	// containers are merged by name into the pod's containers, as a strategic merge patch: "server" and "metrics-exporter" change ours, others are added.
 	Containers []v1.Container `json:"containers,omitempty"`
-	// config holds directives of valkey.conf. Keys the product owns (port, dir, replicaof, aclfile, …) are ignored, with a warning.
+	// config holds directives of valkey.conf, loadmodule for a module of the image among them. Keys the product owns (port, dir, replicaof,
+	// aclfile, …) are ignored, with a warning. What can be changed under a running server is; the rest replaces pods. A directive that is taken
+	// out goes on being in force in each server until its next start: to have it otherwise at once, set it to another value.
 	Config map[string]string `json:"config,omitempty"`
 	// networking holds TLS and the network policy.
 	Networking *NetworkingSpecApplyConfiguration `json:"networking,omitempty"`
