@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -76,10 +77,12 @@ func outcomeEvent(outcome Outcome) (Event, bool) {
 	case Follow:
 		return Event{Reason: v1alpha1.EventReattached, Message: fmt.Sprintf("%s %s; it follows %s now", a.Node, a.Why, a.Primary), Node: a.Node}, true
 	case Promote:
-		why := truncated(fmt.Sprintf("promoted %s in place of %s: %s", a.To, a.From, a.Why))
-		return Event{Warning: true, Reason: v1alpha1.EventPromoted, Message: why, Node: a.To}, true
+		to := cmp.Or(outcome.To, a.To)
+		why := truncated(fmt.Sprintf("promoted %s in place of %s: %s", to, a.From, a.Why))
+		return Event{Warning: true, Reason: v1alpha1.EventPromoted, Message: why, Node: to}, true
 	case HandOver:
-		return Event{Reason: v1alpha1.EventHandedOver, Message: fmt.Sprintf("handed over from %s to %s: %s", a.From, a.To, a.Why), Node: a.To}, true
+		to := cmp.Or(outcome.To, a.To)
+		return Event{Reason: v1alpha1.EventHandedOver, Message: fmt.Sprintf("handed over from %s to %s: %s", a.From, to, a.Why), Node: to}, true
 	case RemoveNode:
 		return Event{Reason: v1alpha1.EventNodeRemoved, Message: "removed node " + a.Node, Node: a.Node}, true
 	case Replace:

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -27,6 +28,8 @@ type Outcome struct {
 	Operation *v1alpha1.OperationStatus
 	// Duration of a change of the primary.
 	Duration time.Duration
+	// To is who became primary; empty is whom the action names. Sentinels may have had their own choice.
+	To string
 }
 
 // Done tells whether the action was carried out.
@@ -48,13 +51,13 @@ func Remember(o Observed, p Plan, outcomes []Outcome) Memory {
 	return memory
 }
 
-// change is from where to where an action moves the primary, and why; false for any other action.
-func change(action Action) (from, to string, cause v1alpha1.FailoverCause, changes bool) {
-	switch a := action.(type) {
+// change is from where to where an action moved the primary, or was to, and why; false for any other action.
+func change(outcome Outcome) (from, to string, cause v1alpha1.FailoverCause, changes bool) {
+	switch a := outcome.Action.(type) {
 	case Promote:
-		return a.From, a.To, a.Cause(), true
+		return a.From, cmp.Or(outcome.To, a.To), a.Cause(), true
 	case HandOver:
-		return a.From, a.To, a.Cause, true
+		return a.From, cmp.Or(outcome.To, a.To), a.Cause, true
 	}
 	return "", "", "", false
 }

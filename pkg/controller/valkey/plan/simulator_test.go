@@ -422,7 +422,7 @@ func (s *simulation) remove(index int) {
 
 // changePrimary promotes or hands over, under a claim. It tells whether the controller died on the way.
 func (s *simulation) changePrimary(action Action, outcome *Outcome) (crashed bool) {
-	from, to, cause, _ := change(action)
+	from, to, cause, _ := change(Outcome{Action: action})
 	claim := &v1alpha1.OperationStatus{
 		Type: v1alpha1.OperationFailover, UID: s.id("operation"), RequestedBy: Requester(cause), From: from, To: to,
 		StartedAt: metav1.NewTime(s.now), ExpiresAt: metav1.NewTime(s.now.Add(40 * time.Second)), Phase: v1alpha1.OperationInProgress,

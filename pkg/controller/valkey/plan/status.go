@@ -54,7 +54,7 @@ func (r *reporter) primary() (changed bool) {
 		now = verdict.Node
 	}
 	for _, outcome := range r.outcomes {
-		from, to, cause, changes := change(outcome.Action)
+		from, to, cause, changes := change(outcome)
 		if !changes {
 			continue
 		}

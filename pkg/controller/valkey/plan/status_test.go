@@ -247,6 +247,11 @@ func TestWhatWasDoneCountsBeforeItIsSeen(t *testing.T) {
 	}
 	failed := done
 	failed.Err = errors.New("refused")
+	other := done
+	other.To = "v-2"
+	if status := Status(o, p, []Outcome{other}); status.Primary != "v-2" || status.LastFailover.To != "v-2" {
+		t.Errorf("another became primary than was asked for: %s, %+v", status.Primary, status.LastFailover)
+	}
 	if status := Status(o, p, []Outcome{failed}); status.Primary != "v-0" || status.LastFailover != nil {
 		t.Errorf("a failed promotion counts: %+v", status)
 	}
