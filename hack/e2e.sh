@@ -12,7 +12,7 @@ unset KUBECONFIG
 KUBECACHEDIR=$(mktemp -d)
 export KUBECACHEDIR
 finish() {
-  rm -rf "$KUBECACHEDIR" "${printed:-}"
+  rm -rf "$KUBECACHEDIR"
   [ -z "${old:-}" ] || git worktree remove --force "$old"
   [ "${KEEP:-}" = 1 ] || "$cache/bin/cluster" down --name "$CLUSTER"
 }
@@ -35,9 +35,5 @@ tag=e2e packages=./test/e2e
 [ "${INSTALL:-}" != ha ] || tag=e2eha packages=./test/e2e/ha
 [ "${BENCH:-}" != 1 ] || tag=e2ebench packages=./test/e2e/bench
 [ -z "${FROM:-}" ] || tag=e2eupgrade packages=./test/e2e/upgrade
-printed=$(mktemp)
 # Tests that cut machines off or take the product away run one after the other, and first; those that say t.Parallel() after them, together.
-go test -tags "$tag" -timeout "${TIMEOUT:-75m}" -parallel "${PARALLEL:-3}" -v -count=1 -run "${RUN:-.}" "$packages" | tee "$printed" && exit
-# What a failed test found is far up, above what the cluster looked like: once more, by itself.
-awk -f hack/failures.awk "$printed"
-exit 1
+hack/go-test.sh -tags "$tag" -timeout "${TIMEOUT:-75m}" -parallel "${PARALLEL:-3}" -v -count=1 -run "${RUN:-.}" "$packages"

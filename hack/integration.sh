@@ -22,9 +22,4 @@ ln -sfn "$cache/bin/kubernetes-v1.37.2/kube-controller-manager" "$assets/kube-co
 ln -sfn "$cache/bin/kubernetes-$older/kubectl" "$assets/kubectl-v1.36"
 ln -sfn "$cache/bin/etcd-v3.7.0/etcd" "$assets/etcd"
 [ $# -gt 0 ] || set -- ./test/integration/... ./test/bench/...
-printed=$(mktemp)
-trap 'rm -f "$printed"' EXIT
-KUBEBUILDER_ASSETS=$assets go test -tags integration -timeout 20m "$@" 2>&1 | tee "$printed" || {
-  awk -f hack/failures.awk "$printed"
-  exit 1
-}
+KUBEBUILDER_ASSETS=$assets hack/go-test.sh -tags integration -timeout 20m "$@"

@@ -111,8 +111,8 @@ type Candidate struct {
 
 // BestReplica is the member to promote if the named primary (empty: nobody) is gone for good: of those that answer, have
 // finished loading, and may be promoted, the one that lacks the least: never an empty one while any that answers holds
-// data; then the newest history, or where these have parted the one that was linked; then the lowest replica-priority; then the first in the snapshot. False when there is none. It says
-// nothing of members that do not answer: they may hold more.
+// data; then the newest history, or where these have parted the one that was linked; then the lowest replica-priority; then the
+// first in the snapshot. False when there is none. It says nothing of members that do not answer: they may hold more.
 func (s Snapshot) BestReplica(primary string) (Candidate, bool) {
 	var candidates []Member
 	for _, m := range s.Members {

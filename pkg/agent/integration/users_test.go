@@ -15,6 +15,7 @@ import (
 
 	"github.com/valkeykube/valkeykube/pkg/agent/decision"
 	"github.com/valkeykube/valkeykube/pkg/naming"
+	"github.com/valkeykube/valkeykube/pkg/valkeyclient"
 	"github.com/valkeykube/valkeykube/pkg/valkeyclient/valkeytest"
 	"github.com/valkeykube/valkeykube/pkg/valkeyconf"
 )
@@ -78,6 +79,11 @@ func TestPasswordsThatAreDrawnAnew(t *testing.T) {
 	t.Parallel()
 	s := up(t, options{mode: decision.ModeNone, replicas: 1, config: withoutPersistence, flags: []string{"--users-every", "200ms"}}, keys)
 	const fresh = "abcdefghijklmnopqrstuvwxyz012345"
+	operator := func(p *pod) (valkeyclient.Node, error) {
+		target := p.target(naming.UserOperator)
+		target.Credentials.Password = fresh
+		return s.client.Node(target)
+	}
 	for _, p := range s.nodes {
 		file := s.acl(naming.SystemUsers(), valkeyconf.NodeUser, valkeyconf.OpenNodeDefault())
 		p.put("passwords/"+naming.UserAgent, fresh)
@@ -86,9 +92,7 @@ func TestPasswordsThatAreDrawnAnew(t *testing.T) {
 	}
 	for _, p := range s.nodes {
 		s.eventually("the new password works on "+p.name, func(ctx context.Context) error {
-			target := p.target(naming.UserOperator)
-			target.Credentials.Password = fresh
-			node, err := s.client.Node(target)
+			node, err := operator(p)
 			if err == nil {
 				_, err = node.Role(ctx)
 			}
@@ -100,9 +104,7 @@ func TestPasswordsThatAreDrawnAnew(t *testing.T) {
 		t.Fatal(answer)
 	}
 	s.eventually("what is written reaches the replica", func(ctx context.Context) error {
-		target := s.nodes[1].target(naming.UserOperator)
-		target.Credentials.Password = fresh
-		node, err := s.client.Node(target)
+		node, err := operator(s.nodes[1])
 		if err != nil {
 			return err
 		}

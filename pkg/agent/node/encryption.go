@@ -58,10 +58,7 @@ func (a *Agent) keepCertificate(ctx context.Context, c *serving, m topology.Memb
 	if !has || !m.Reach.OK() || revision == c.revision {
 		return
 	}
-	node, err := a.clients.Node(a.own(a.login()))
-	if err == nil {
-		err = node.ConfigSet(ctx, settings(files.Config())...)
-	}
+	err := a.configure(ctx, settings(files.Config())...)
 	switch {
 	case err == nil:
 		c.revision, c.said = revision, ""

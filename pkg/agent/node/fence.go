@@ -133,11 +133,7 @@ func (a *Agent) fence(ctx context.Context, f *fencing, l lags) {
 		f.set = false
 		return
 	}
-	node, err := a.clients.Node(a.own(a.login()))
-	if err == nil {
-		err = node.ConfigSet(ctx, settings...)
-	}
-	if err != nil {
+	if err := a.configure(ctx, settings...); err != nil {
 		a.options.Log.Warn("the server cannot be told to refuse writes, or to take them again", "err", err)
 		return
 	}

@@ -53,10 +53,7 @@ func (a *Agent) keep(ctx context.Context, u *upkeep, m topology.Member) {
 
 // put sets a directive of the own server. The value may be secret.
 func (a *Agent) put(ctx context.Context, key, value string) bool {
-	node, err := a.clients.Node(a.own(a.login()))
-	if err == nil {
-		err = node.ConfigSet(ctx, valkeyclient.Setting{Key: key, Value: value})
-	}
+	err := a.configure(ctx, valkeyclient.Setting{Key: key, Value: value})
 	if err != nil {
 		a.options.Log.Warn("setting not changed", "key", key, "err", err)
 	}

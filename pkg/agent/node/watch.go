@@ -64,8 +64,7 @@ func (a *Agent) lookAtSelf(ctx context.Context) topology.Member {
 // product's own users.
 func (a *Agent) watch(ctx context.Context, begin start, base valkeyconf.Config, disk dataset.Disk) {
 	pending := a.afterStart(begin, base, disk)
-	var k upkeep
-	f, u, c := fencing{state: fence.State{Joined: begin.joined}}, users{}, serving{revision: a.tls.Encryption().Revision}
+	f, u, k, c := fencing{state: fence.State{Joined: begin.joined}}, users{}, upkeep{}, serving{revision: a.tls.Encryption().Revision}
 	for saved := (time.Time{}); ctx.Err() == nil; {
 		m := a.lookAtSelf(ctx)
 		rest := watchEvery
@@ -197,7 +196,7 @@ func (a *Agent) carryOut(ctx context.Context, tasks []task, m topology.Member) [
 			left = append(left, t)
 			continue
 		}
-		err := a.set(ctx, t)
+		err := a.configure(ctx, valkeyclient.Setting{Key: t.key, Value: t.value})
 		if err != nil {
 			left = append(left, t)
 			a.options.Log.Warn("setting not changed", "key", t.key, "err", err)
@@ -208,10 +207,11 @@ func (a *Agent) carryOut(ctx context.Context, tasks []task, m topology.Member) [
 	return left
 }
 
-func (a *Agent) set(ctx context.Context, t task) error {
-	node, err := a.clients.Node(a.own(a.options.credentials()))
+// configure sets directives of the own server, with the login that worked last.
+func (a *Agent) configure(ctx context.Context, settings ...valkeyclient.Setting) error {
+	node, err := a.clients.Node(a.own(a.login()))
 	if err != nil {
 		return err
 	}
-	return node.ConfigSet(ctx, valkeyclient.Setting{Key: t.key, Value: t.value})
+	return node.ConfigSet(ctx, settings...)
 }

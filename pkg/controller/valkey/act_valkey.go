@@ -133,7 +133,7 @@ func (r *reconciler) change(ctx context.Context, l *look, of claim, request oper
 	case err != nil:
 		outcome.Operation.Phase, outcome.Operation.Message = v1alpha1.OperationFailed, err.Error()
 	case result.Phase == operation.Succeeded:
-		outcome.Operation.Phase, outcome.Operation.To, outcome.To = v1alpha1.OperationSucceeded, result.To, result.To
+		outcome.Operation.Phase, outcome.Operation.To = v1alpha1.OperationSucceeded, result.To
 	default:
 		// It goes on by itself: the claim stays until it is seen to have happened, or has expired.
 		outcome.Skipped = true

@@ -4,7 +4,6 @@
 package plan
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -77,11 +76,11 @@ func outcomeEvent(outcome Outcome) (Event, bool) {
 	case Follow:
 		return Event{Reason: v1alpha1.EventReattached, Message: fmt.Sprintf("%s %s; it follows %s now", a.Node, a.Why, a.Primary), Node: a.Node}, true
 	case Promote:
-		to := cmp.Or(outcome.To, a.To)
+		to := outcome.promoted(a.To)
 		why := truncated(fmt.Sprintf("promoted %s in place of %s: %s", to, a.From, a.Why))
 		return Event{Warning: true, Reason: v1alpha1.EventPromoted, Message: why, Node: to}, true
 	case HandOver:
-		to := cmp.Or(outcome.To, a.To)
+		to := outcome.promoted(a.To)
 		return Event{Reason: v1alpha1.EventHandedOver, Message: fmt.Sprintf("handed over from %s to %s: %s", a.From, to, a.Why), Node: to}, true
 	case RemoveNode:
 		return Event{Reason: v1alpha1.EventNodeRemoved, Message: "removed node " + a.Node, Node: a.Node}, true

@@ -24,12 +24,11 @@ type Outcome struct {
 	Foreign bool
 	// Skipped: what it relied on no longer held when it was about to be done, so that nothing was done.
 	Skipped bool
-	// Operation is the claim under which a change of the primary was carried out, with its end.
+	// Operation is the claim under which a change of the primary was carried out, with its end. Its To is who became primary: Sentinels may have had
+	// their own choice.
 	Operation *v1alpha1.OperationStatus
 	// Duration of a change of the primary.
 	Duration time.Duration
-	// To is who became primary; empty is whom the action names. Sentinels may have had their own choice.
-	To string
 }
 
 // Done tells whether the action was carried out.
@@ -55,9 +54,17 @@ func Remember(o Observed, p Plan, outcomes []Outcome) Memory {
 func change(outcome Outcome) (from, to string, cause v1alpha1.FailoverCause, changes bool) {
 	switch a := outcome.Action.(type) {
 	case Promote:
-		return a.From, cmp.Or(outcome.To, a.To), a.Cause(), true
+		return a.From, outcome.promoted(a.To), a.Cause(), true
 	case HandOver:
-		return a.From, cmp.Or(outcome.To, a.To), a.Cause, true
+		return a.From, outcome.promoted(a.To), a.Cause, true
 	}
 	return "", "", "", false
+}
+
+// promoted is who became primary by an action that names another, or the same.
+func (o Outcome) promoted(named string) string {
+	if o.Operation == nil {
+		return named
+	}
+	return cmp.Or(o.Operation.To, named)
 }

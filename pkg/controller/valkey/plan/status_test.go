@@ -248,7 +248,7 @@ func TestWhatWasDoneCountsBeforeItIsSeen(t *testing.T) {
 	failed := done
 	failed.Err = errors.New("refused")
 	other := done
-	other.To = "v-2"
+	other.Operation = &v1alpha1.OperationStatus{UID: "1", Phase: v1alpha1.OperationSucceeded, To: "v-2"}
 	if status := Status(o, p, []Outcome{other}); status.Primary != "v-2" || status.LastFailover.To != "v-2" {
 		t.Errorf("another became primary than was asked for: %s, %+v", status.Primary, status.LastFailover)
 	}

@@ -23,14 +23,11 @@ func (p *pass) followCopies() {
 	before := p.plan.Memory.IncompleteSince
 	now := map[string]time.Time{}
 	for _, n := range p.o.Nodes {
-		if !p.lacksCopy(n) {
-			continue
+		since := before[n.Object.Name]
+		sinceWhen(&since, p.lacksCopy(n), p.o.Now)
+		if !since.IsZero() {
+			now[n.Object.Name] = since
 		}
-		since, known := before[n.Object.Name]
-		if !known {
-			since = p.o.Now
-		}
-		now[n.Object.Name] = since
 	}
 	p.plan.Memory.IncompleteSince = now
 }
