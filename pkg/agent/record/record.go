@@ -88,7 +88,11 @@ func (r *Record) OnDisk(disk dataset.Disk, bootID string) (position decision.Pos
 	defer func() { position.Whole = complete && r.Role == topology.RolePrimary }()
 	if disk.Kind == dataset.KindAOF {
 		if r.IsLogStale() {
-			return *r.Logged, false
+			position = *r.Logged
+			if position.ReplID == "" { // from before the first look: whatever the history has come to since, the file is behind it
+				position.ReplID = r.Position.ReplID
+			}
+			return position, false
 		}
 		// Every acknowledged write was handed to the kernel first (see docs/adr/0026-files-of-killed-servers.md for what was not).
 		// One that is to be given up may have been given up already, since the last look.

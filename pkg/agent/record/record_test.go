@@ -52,6 +52,17 @@ func TestLogged(t *testing.T) {
 	}
 }
 
+// A file that was given up before the first look is behind all that came since.
+func TestLogThatWasNeverSeenToBeKept(t *testing.T) {
+	member := primaryOf("A", nobody, 9)
+	member.Persistence.AOFEnabled = false
+	r := Record{Node: "v-0", BootID: "boot"}.Seen(member, time.Unix(100, 0))
+	position, complete := r.OnDisk(dataset.Disk{Kind: dataset.KindAOF, Converts: true}, "boot")
+	if complete || position.Compare(decision.Position{ReplID: "A", Offset: 1}) != decision.Behind {
+		t.Errorf("%+v, complete %v", position, complete)
+	}
+}
+
 func TestSeen(t *testing.T) {
 	when := time.Unix(100, 0).UTC()
 	up := topology.Address{Host: "v-1", Port: 6379}
